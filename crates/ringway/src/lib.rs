@@ -30,9 +30,7 @@
 //! ```
 #![deny(unsafe_code)]
 
-mod abi;
 pub mod backend;
-mod count;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
@@ -45,6 +43,8 @@ pub mod probe;
 mod ring;
 pub mod switch;
 
+use ringway_abi as abi;
+use ringway_count as count;
 pub use ringway_filter as filter;
 use ringway_sys::{self as sys, error};
 

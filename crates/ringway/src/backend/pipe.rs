@@ -18,7 +18,7 @@ use super::link::{Link, LinkRx, LinkTx};
 use crate::abi::layout::FIRST_BUF;
 use crate::count::{self, Registration};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{Alloc, Backing, Claims, Layout, Region, RegionSpec};
+use crate::memory::{Alloc, Backing, Claims, Layout, Region, RegionSpec, layout_of};
 use crate::port::name::{PipeEnd, PortName, parse};
 use crate::port::{
     BUF_SIZE, Control, Kind, Made, Open, OpenOptions, Plain, Port, SLOTS, Setup, one_pair, refuse_send_only,
@@ -171,7 +171,7 @@ pub struct PipeFds {
 /// [`ErrorKind::Invalid`] for less than 2 or more than 65536 slots; when descriptors or memory run out.
 pub fn pipe_fds(slots: u32) -> Result<PipeFds> {
     let io = |e| Error::io("pipe", "eventfd failed", e);
-    let layout = spec(slots).layout()?;
+    let layout = layout_of(&spec(slots))?;
     let region = fd::memfd(c"ringway-pipe", layout.total as u64)
         .map_err(|e| Error::io("pipe", "memfd_create failed", e))?;
     lay_out(&region, layout)?;
@@ -225,13 +225,13 @@ fn lay_out(fd: &OwnedFd, layout: Layout) -> Result<()> {
 }
 
 /// The layout of a pipe that exists: from the size of its file, for nothing in it can be trusted.
-fn layout_of(file: &File, name: &str) -> Result<Layout> {
+fn layout_in(file: &File, name: &str) -> Result<Layout> {
     let len = file.metadata().map_err(|e| Error::io(name, "stat of the region failed", e))?.len();
     let per_slot = RINGS as usize * (BUF_SIZE as usize + crate::abi::layout::SLOT_SIZE);
     let guess = len as usize / per_slot;
     (guess.saturating_sub(8)..=guess)
         .rev()
-        .filter_map(|slots| spec(slots as u32).layout().ok())
+        .filter_map(|slots| spec(slots as u32).layout())
         .find(|l| l.total as u64 == len)
         .ok_or_else(|| {
             Error::new(ErrorKind::Invalid, name, format!("a file of {len} bytes is not the region of a pipe"))
@@ -257,7 +257,7 @@ fn open_end(
     files: Option<Files>,
 ) -> Result<Made> {
     let file = File::from(region);
-    let layout = layout_of(&file, name)?;
+    let layout = layout_in(&file, name)?;
     let region = Region::over(file.into(), layout, Backing::File, Alloc::none())?;
     let rings = |first: u32| Lease::of(&region, first / 2, vec![first, first + 1], layout.slots);
     let [a, b, c, d] = bells;
@@ -392,7 +392,7 @@ fn enter(leaf: &str, end: PipeEnd, slots: u32, name: &str) -> Result<(PrivateDir
 
 /// Nobody holds an end: whatever the file held is from the dead.
 fn afresh(file: &File, slots: u32) -> Result<()> {
-    let layout = spec(slots).layout()?;
+    let layout = layout_of(&spec(slots))?;
     let io = |e| Error::io("pipe", format!("no room for {} bytes", layout.total), e);
     file.set_len(0).map_err(io)?;
     file.set_len(layout.total as u64).map_err(io)?;

@@ -4,9 +4,10 @@ use std::os::fd::AsFd;
 
 use libbpf_rs::{MapHandle, MapType};
 
+use super::RegionSpec;
 use super::alloc::Alloc;
+use super::layout::layout_of;
 use super::region::{Backing, Region};
-use super::spec::RegionSpec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::libbpf::{quiet, refused};
 
@@ -26,7 +27,7 @@ impl Region {
 /// Makes a region in a mapped eBPF array.
 pub(crate) fn bpf_array(spec: &RegionSpec, port: &str) -> Result<Region> {
     quiet();
-    let layout = spec.layout()?;
+    let layout = layout_of(spec)?;
     if layout.total > REGION_MAX {
         let what =
             format!("a region of {} MiB is more than the 512 MiB programs can reach", layout.total >> 20);

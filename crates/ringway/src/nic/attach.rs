@@ -47,7 +47,7 @@ pub(crate) fn attach_xdp(
 
 /// The port that receives from an interface, if its owner lives.
 pub(crate) fn owner(netns: u32, ifindex: u32) -> Option<OpenPort> {
-    listed(&[]).into_iter().find(|p| p.interface == (netns, ifindex) && !p.name.ends_with('^'))
+    listed(&[]).into_iter().find(|p| p.is_on(netns, ifindex) && !p.name.ends_with('^'))
 }
 
 /// Explains why a program could not be attached to the interface, given by namespace and index.

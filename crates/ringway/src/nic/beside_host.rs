@@ -62,7 +62,7 @@ pub(crate) fn refuse_generic(name: &str, on: (u32, u32), interface: &Interface, 
 /// An open port of the interface, maybe with others around it, whose name is of this kind.
 fn open_port(on: (u32, u32), kind: impl Fn(&PortName) -> bool) -> Option<OpenPort> {
     let is = |port: &OpenPort| port.name.parse::<PortName>().is_ok_and(|name| kind(name.innermost()));
-    listed(&[]).into_iter().find(|port| port.interface == on && is(port))
+    listed(&[]).into_iter().find(|port| port.is_on(on.0, on.1) && is(port))
 }
 
 fn driver(name: &str) -> String {

@@ -135,9 +135,9 @@ fn machine() -> &'static Machine {
 
 /// Whether a port that takes frames is open on the interface.
 fn taken(interface: &str) -> bool {
-    let here = net::netns_inode().ok().zip(net::index(interface).ok());
+    let Some((netns, index)) = net::netns_inode().ok().zip(net::index(interface).ok()) else { return false };
     let takes = |name: &str| !name.ends_with('^') && (name.starts_with("ebpf:") || name.starts_with("xdp:"));
-    crate::count::listed(&[]).iter().any(|p| Some(p.interface) == here && takes(&p.name))
+    crate::count::listed(&[]).iter().any(|p| p.is_on(netns, index) && takes(&p.name))
 }
 
 fn reasons(choice: &Choice) -> String {

@@ -222,6 +222,6 @@ fn peer(link: &Link) -> Peer {
 
 fn ports(index: u32) -> Vec<(String, u32)> {
     let Ok(netns) = net::netns_inode() else { return Vec::new() };
-    let all = count::listed(&[]).into_iter().filter(|p| p.interface == (netns, index));
+    let all = count::listed(&[]).into_iter().filter(|p| p.is_on(netns, index));
     all.map(|p| (p.name, p.pid)).collect()
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::shape::PortShape;
 use super::view::RingView;
+use crate::abi::Slot;
 use crate::abi::layout::{self, interface as at};
-use crate::abi::slot::Slot;
 use crate::error::Result;
 use crate::memory::Region;
 

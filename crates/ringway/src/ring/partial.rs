@@ -106,8 +106,8 @@ impl Finisher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::Slot;
     use crate::abi::layout::NS_MOREFRAG;
-    use crate::abi::slot::Slot;
     use crate::memory::{Region, RegionSpec};
     use ringway_wire::checksum;
 

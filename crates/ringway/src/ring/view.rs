@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::own_words::OwnWords;
+use crate::abi::Slot;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_OFFLOAD, RING_HEADER, SLOT_SIZE, ring as at};
-use crate::abi::slot::Slot;
 use crate::memory::Region;
 use crate::sys::time;
 

@@ -9,8 +9,8 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::Switch;
 use super::{PortConf, SwitchSpec, VlanMode};
+use crate::abi::Slot;
 use crate::abi::layout::NS_MOREFRAG;
-use crate::abi::slot::Slot;
 use crate::{DropReason, Port};
 
 pub(super) struct Temporary(Option<Switch>);

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::core::ALL_QUEUES;
 use super::object::{Config, KRING, KRING_COUNTERS, LIVE_MAX, Loaded, ctl};
-use crate::abi::slot::Slot;
+use crate::abi::Slot;
 use crate::count::{Counters, DropReason, RingStats};
 use crate::filter::{Filter, Gate, Hook, Insn};
 use crate::memory::bpf_array;

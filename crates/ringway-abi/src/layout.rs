@@ -15,7 +15,7 @@ pub const FIRST_BUF: u32 = 2;
 pub const ABI_VERSION: u32 = 14;
 /// Bytes from a page to the first buffer behind it: what AF_XDP leaves free before a received frame
 /// (`XDP_PACKET_HEADROOM`).
-pub const HEADROOM: usize = ringway_sys::xsk::HEADROOM;
+pub const HEADROOM: usize = 256;
 /// Slots that one frame may span at most.
 pub const MAX_CHAIN: u32 = 64;
 
@@ -38,9 +38,9 @@ pub mod ring {
     /// i64 seconds, then i64 microseconds of the last sync (wall clock).
     pub const TS: usize = 40;
     /// u32: for ports of a switch, how far its programs came; in netmap private to the kernel.
-    pub(crate) const KERNEL_PROGRESS: usize = 128;
+    pub const KERNEL_PROGRESS: usize = 128;
     /// u32 behind it: whether frames may have unfinished checksums.
-    pub(crate) const PARTIAL_CHECKSUMS: usize = 132;
+    pub const PARTIAL_CHECKSUMS: usize = 132;
 }
 
 /// Offsets in an interface descriptor.
@@ -77,6 +77,6 @@ pub const NS_INDIRECT: u16 = 0x10;
 pub const NS_PORT_SHIFT: u32 = 8;
 /// Slot flag: the frame continues in the next slot.
 pub const NS_MOREFRAG: u16 = 0x20;
-/// Slot flag, not of netmap: the `ptr` word of this slot, the first of its frame, holds an
-/// [`Offload`](ringway_wire::offload::Offload) in the form of [`Offload::to_word`](ringway_wire::offload::Offload::to_word).
+/// Slot flag, not of netmap: the `ptr` word of this slot, the first of its frame, holds an `Offload` of crate `ringway-wire` in the
+/// form of its `to_word`.
 pub const NS_OFFLOAD: u16 = 0x80;

@@ -9,8 +9,8 @@ use super::entry::{KernelCounters, MAGIC, MAX_RINGS, at, block, text};
 use super::files::{PORTS, open_alive, serial};
 use super::run_directory::directory;
 use super::stats::{BLOCK, Counters, PortCounters, RingStats, sum};
-use crate::sys::mmap::Mmap;
-use crate::sys::private_dir::PrivateDir;
+use ringway_sys::mmap::Mmap;
+use ringway_sys::private_dir::PrivateDir;
 
 /// An open port of some process.
 #[derive(Debug, Clone)]
@@ -33,11 +33,17 @@ pub struct OpenPort {
     /// Its tx rings. What an interface refuses of several tx rings is in `counters` only: it does not tell them apart.
     pub tx: Vec<OpenRing>,
     /// Network namespace and index of its interface; zeros for others.
-    pub(crate) interface: (u32, u32),
+    interface: (u32, u32),
     interface_name: String,
 }
 
 impl OpenPort {
+    /// Whether the port is on the interface that a network namespace, by its inode number, has under an index.
+    #[must_use]
+    pub fn is_on(&self, netns: u32, index: u32) -> bool {
+        index != 0 && self.interface == (netns, index)
+    }
+
     /// The interface that the port is on; `None` for ports that are on none, such as pipes.
     #[must_use]
     pub fn interface(&self) -> Option<OpenInterface> {
@@ -70,8 +76,9 @@ pub struct OpenInterface {
     pub netns: u32,
 }
 
-/// What frees a port that process `pid` has open. A process is not to end itself.
-pub(crate) fn freed_by(pid: u32) -> String {
+/// What to do about a port that process `pid` has open. A process is not to end itself.
+#[must_use]
+pub fn freed_by(pid: u32) -> String {
     match pid == std::process::id() {
         true => "this process has it open itself: name another port".into(),
         false => format!("end process {pid}, or open another port"),
@@ -80,26 +87,24 @@ pub(crate) fn freed_by(pid: u32) -> String {
 
 /// Where the kernel half of an open port counts.
 #[derive(Debug)]
-pub(crate) struct KernelHalf<'a> {
+pub struct KernelHalf<'a> {
     /// Number of the map or program that tells.
-    pub(crate) id: u32,
+    pub id: u32,
     kind: u32,
     /// Of a switch port: which of all that the switch has had.
-    pub(crate) tag: u64,
+    pub tag: u64,
     /// Name of the port.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// Its tx and rx rings.
-    pub(crate) rings: (u32, u32),
+    pub rings: (u32, u32),
 }
 
-/// Adds what the kernel half of a port counted: to the whole, and to each ring, tx rings first.
-pub(crate) type AddCounters = fn(&KernelHalf<'_>, &mut PortCounters, &mut [Counters]);
-
-/// Who reads the counters of one kind of kernel half.
-pub(crate) type Reader = (KernelCounters, AddCounters);
+/// Who reads the counters of one kind of kernel half: adds them to the whole, and to each ring, tx rings first.
+pub type Reader = (KernelCounters, fn(&KernelHalf<'_>, &mut PortCounters, &mut [Counters]));
 
 /// The open ports, in the order of their names, with what the kernel halves counted that `readers` know.
-pub(crate) fn listed(readers: &[Reader]) -> Vec<OpenPort> {
+#[must_use]
+pub fn listed(readers: &[Reader]) -> Vec<OpenPort> {
     let Some(dir) = directory(PORTS) else { return Vec::new() };
     let mut ports: Vec<OpenPort> = dir.names().iter().filter_map(|file| read(&dir, file, readers)).collect();
     ports.sort_by(|a, b| (&a.name, a.pid, a.number).cmp(&(&b.name, b.pid, b.number)));

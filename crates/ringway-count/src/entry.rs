@@ -3,32 +3,32 @@
 use std::sync::Arc;
 
 use super::stats::{BLOCK, RingStats};
-use crate::sys::mmap::Mmap;
+use ringway_sys::mmap::Mmap;
 
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"ringway3");
 
 /// What lies where in a file. Blocks of counters follow the header, tx rings first.
 pub(super) mod at {
-    pub(in crate::count) const MAGIC: usize = 0;
-    pub(in crate::count) const PID: usize = 8;
-    pub(in crate::count) const TX_RINGS: usize = 12;
-    pub(in crate::count) const RX_RINGS: usize = 16;
+    pub(crate) const MAGIC: usize = 0;
+    pub(crate) const PID: usize = 8;
+    pub(crate) const TX_RINGS: usize = 12;
+    pub(crate) const RX_RINGS: usize = 16;
     /// The kernel's number of the map, or of the program of a switch port, that tells the counters.
-    pub(in crate::count) const MAP: usize = 20;
+    pub(crate) const MAP: usize = 20;
     /// What it is, see [`KernelCounters`](super::KernelCounters).
-    pub(in crate::count) const KIND: usize = 24;
-    pub(in crate::count) const NETNS: usize = 28;
-    pub(in crate::count) const INDEX: usize = 32;
-    pub(in crate::count) const SLOTS: usize = 36;
+    pub(crate) const KIND: usize = 24;
+    pub(crate) const NETNS: usize = 28;
+    pub(crate) const INDEX: usize = 32;
+    pub(crate) const SLOTS: usize = 36;
     /// When the port was opened, ns since 1970.
-    pub(in crate::count) const OPENED: usize = 40;
+    pub(crate) const OPENED: usize = 40;
     /// Texts end with a zero byte.
-    pub(in crate::count) const INTERFACE: usize = 48;
-    pub(in crate::count) const NAME: usize = 64;
+    pub(crate) const INTERFACE: usize = 48;
+    pub(crate) const NAME: usize = 64;
     /// Of a switch port: which of all that the switch has had.
-    pub(in crate::count) const TAG: usize = 1016;
-    pub(in crate::count) const BACKEND: usize = 1024;
-    pub(in crate::count) const HEADER: usize = 2048;
+    pub(crate) const TAG: usize = 1016;
+    pub(crate) const BACKEND: usize = 1024;
+    pub(crate) const HEADER: usize = 2048;
 }
 
 /// The most rings that a port has: all of a region. A sparse file can say any number.
@@ -41,7 +41,7 @@ pub(crate) const HEADER: usize = at::HEADER;
 /// What the map of a port counts that the kernel serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum KernelCounters {
+pub enum KernelCounters {
     /// Rings of an interface.
     Interface = 0,
     /// The same, and what the interface takes.

@@ -8,10 +8,14 @@
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 
 /// A 32-bit word shared with the other side.
-pub(crate) trait Word {
+pub trait Word {
+    /// The word, as [`AtomicU32::load`](std::sync::atomic::AtomicU32::load) reads it.
     fn load(&self, order: Ordering) -> u32;
+    /// Writes the word, as [`AtomicU32::store`](std::sync::atomic::AtomicU32::store) does.
     fn store(&self, v: u32, order: Ordering);
+    /// Writes the word and returns what it was, as [`AtomicU32::swap`](std::sync::atomic::AtomicU32::swap) does.
     fn swap(&self, v: u32, order: Ordering) -> u32;
+    /// A full barrier: no access moves past it.
     fn full_fence();
 }
 
@@ -42,7 +46,7 @@ word!(std::sync::atomic::AtomicU32, std::sync::atomic::fence);
 /// Publishes `cursor`: everything written before is visible to who observes it. Returns true when the other side
 /// wishes to be woken; its wish is then taken, so it is woken once.
 #[inline]
-pub(crate) fn publish<W: Word>(word: &W, cursor: u32, wish: &W) -> bool {
+pub fn publish<W: Word>(word: &W, cursor: u32, wish: &W) -> bool {
     word.store(cursor, Release);
     W::full_fence();
     wish.load(Relaxed) != 0 && wish.swap(0, Relaxed) != 0
@@ -50,14 +54,14 @@ pub(crate) fn publish<W: Word>(word: &W, cursor: u32, wish: &W) -> bool {
 
 /// The other side's cursor.
 #[inline]
-pub(crate) fn observe<W: Word>(word: &W) -> u32 {
+pub fn observe<W: Word>(word: &W) -> u32 {
     word.load(Acquire)
 }
 
 /// Leaves the wish to be woken, then looks again: returns the cursor as it is now. If it moved, the caller takes
 /// its wish back with [`withdraw`] and does not sleep.
 #[inline]
-pub(crate) fn wish<W: Word>(word: &W, wish: &W) -> u32 {
+pub fn wish<W: Word>(word: &W, wish: &W) -> u32 {
     wish.store(1, Relaxed);
     W::full_fence();
     word.load(Acquire)
@@ -65,7 +69,7 @@ pub(crate) fn wish<W: Word>(word: &W, wish: &W) -> u32 {
 
 /// Takes a wish back. A wake-up that is already under way still comes.
 #[inline]
-pub(crate) fn withdraw<W: Word>(wish: &W) {
+pub fn withdraw<W: Word>(wish: &W) {
     wish.store(0, Relaxed);
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::error::{ErrorKind, Result};
-use crate::sys::environment::environment;
-use crate::sys::private_dir::PrivateDir;
+use ringway_sys::environment::environment;
+use ringway_sys::error::{ErrorKind, Result};
+use ringway_sys::private_dir::PrivateDir;
 
 /// Where Ringway keeps what processes share: `$RINGWAY_DIR`, else `/run/ringway` for root, else
 /// `$XDG_RUNTIME_DIR/ringway`; `None` without either, and neither variable counts in a setuid process
@@ -12,14 +12,14 @@ use crate::sys::private_dir::PrivateDir;
 /// it: [`check_run_directory`].
 ///
 /// ```
-/// assert!(ringway::dirs::run_directory().is_none_or(|dir| dir.file_name().is_some()));
+/// assert!(ringway_count::run_directory().is_none_or(|dir| dir.file_name().is_some()));
 /// ```
 #[must_use]
 pub fn run_directory() -> Option<PathBuf> {
     if let Some(d) = environment("RINGWAY_DIR") {
         return Some(d.into());
     }
-    if crate::sys::is_root() {
+    if ringway_sys::is_root() {
         return Some("/run/ringway".into());
     }
     Some(PathBuf::from(environment("XDG_RUNTIME_DIR")?).join("ringway"))
@@ -33,7 +33,7 @@ pub fn run_directory() -> Option<PathBuf> {
 /// link of another user's leads to it.
 ///
 /// ```
-/// if let Err(e) = ringway::dirs::check_run_directory() {
+/// if let Err(e) = ringway_count::check_run_directory() {
 ///     eprintln!("{e}");
 /// }
 /// ```
@@ -46,7 +46,7 @@ pub fn check_run_directory() -> Result<()> {
 }
 
 /// Makes a subdirectory of [`run_directory`]; `None` for users that have no such directory.
-pub(crate) fn make_directory(name: &str) -> Option<Result<PrivateDir>> {
+pub fn make_directory(name: &str) -> Option<Result<PrivateDir>> {
     run_directory().map(|dir| PrivateDir::make(dir)?.make_dir(name))
 }
 

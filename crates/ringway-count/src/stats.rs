@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::reason::DropReason;
-use crate::sys::mmap::{Mmap, Words};
+use ringway_sys::mmap::{Mmap, Words};
 
 /// Counters of one ring, or the sum of several.
 ///
@@ -59,7 +59,9 @@ impl Counters {
     }
 
     /// The counters in a ring's statistics block.
-    pub(crate) fn of_words(words: &[u64]) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_words(words: &[u64]) -> Self {
         let get = |word: usize| words.get(word).copied().unwrap_or_default();
         Self {
             frames_in: get(Field::In as usize),
@@ -75,7 +77,9 @@ impl Counters {
     }
 
     /// The same, for a ring that counts its syncs itself.
-    pub(crate) fn without_syncs(&self) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_syncs(&self) -> Self {
         Self { syncs: 0, busy_syncs: 0, ..*self }
     }
 
@@ -121,26 +125,34 @@ pub(super) fn sum(rings: impl Iterator<Item = Counters>) -> Counters {
     })
 }
 
-/// Where a field of [`Counters`] lies in a ring's statistics block, in words. `Avail` is no counter: the slots that the
-/// program had after its last sync.
+/// Where a field of [`Counters`] lies in a ring's statistics block, in words.
 #[derive(Debug, Clone, Copy)]
 #[repr(usize)]
-pub(crate) enum Field {
+pub enum Field {
+    /// [`Counters::frames_in`].
     In,
+    /// [`Counters::frames_out`].
     Out,
+    /// [`Counters::bytes_out`].
     Bytes,
+    /// [`Counters::syncs`].
     Syncs,
+    /// [`Counters::resets`].
     Resets,
+    /// [`Counters::wakeups`].
     Wakeups,
+    /// [`Counters::busy_syncs`].
     BusySyncs,
+    /// No counter: the slots that the program had after its last sync.
     Avail,
+    /// The first of [`DropReason::ALL`].
     FirstDrop,
-    /// Behind the places for drops, of which some are free.
+    /// [`Counters::wakeups_withheld`], behind the places for drops, of which some are free.
     WakeupsWithheld = 31,
 }
 
 /// Bytes of one ring's block of counters: two pairs of cache lines.
-pub(crate) const BLOCK: usize = 256;
+pub const BLOCK: usize = 256;
 
 const _: () = assert!(Field::FirstDrop as usize + DropReason::ALL.len() <= Field::WakeupsWithheld as usize);
 const _: () = assert!(BLOCK == 8 * (Field::WakeupsWithheld as usize + 1));
@@ -150,40 +162,44 @@ const _: () = assert!(BLOCK == 8 * (Field::WakeupsWithheld as usize + 1));
 /// Thread-safety: one writer (the thread that syncs the ring), so an addition is a load and a store
 /// without a lock prefix; readers see each word whole.
 #[derive(Debug, Clone)]
-pub(crate) struct RingStats(Words<{ BLOCK / 8 }>);
+pub struct RingStats(Words<{ BLOCK / 8 }>);
 
 impl RingStats {
-    pub(crate) fn new(mem: Arc<Mmap>, ofs: usize) -> Self {
+    /// The block that begins at byte `ofs`.
+    #[must_use]
+    pub fn new(mem: Arc<Mmap>, ofs: usize) -> Self {
         Self(Words::new(mem, ofs))
     }
 
+    /// Adds to a field.
     #[inline]
-    pub(crate) fn count(&self, field: Field, n: u64) {
+    pub fn count(&self, field: Field, n: u64) {
         self.bump(field as usize, n);
     }
 
     /// Counts frames of a tx ring that entered and left, and their bytes.
     #[inline]
-    pub(crate) fn sent(&self, frames: u64, bytes: u64) {
+    pub fn sent(&self, frames: u64, bytes: u64) {
         self.count(Field::In, frames);
         self.count(Field::Out, frames);
         self.count(Field::Bytes, bytes);
     }
 
+    /// Counts lost frames.
     #[inline]
-    pub(crate) fn drop(&self, why: DropReason, n: u64) {
+    pub fn drop(&self, why: DropReason, n: u64) {
         self.bump(Field::FirstDrop as usize + why as usize, n);
     }
 
     /// Frames counted as sent did not leave.
-    pub(crate) fn unsend(&self, why: DropReason, frames: u64, bytes: u64) {
+    pub fn unsend(&self, why: DropReason, frames: u64, bytes: u64) {
         self.bump(Field::Out as usize, frames.wrapping_neg());
         self.bump(Field::Bytes as usize, bytes.wrapping_neg());
         self.drop(why, frames);
     }
 
     /// A frame counted as delivered turned out to be unusable.
-    pub(crate) fn undeliver(&self, why: DropReason) {
+    pub fn undeliver(&self, why: DropReason) {
         self.bump(Field::Out as usize, u64::MAX);
         self.drop(why, 1);
     }
@@ -196,27 +212,32 @@ impl RingStats {
 
     /// A sync ended: whether it moved anything, and the slots that the program has now.
     #[inline]
-    pub(crate) fn synced(&self, moved: bool, avail: u32) {
+    pub fn synced(&self, moved: bool, avail: u32) {
         self.count(Field::Syncs, 1);
         self.count(Field::BusySyncs, moved.into());
         self.set_avail(avail);
     }
 
-    pub(crate) fn set_avail(&self, avail: u32) {
+    /// Says how many slots the program has now.
+    pub fn set_avail(&self, avail: u32) {
         self.0.get(Field::Avail as usize).store(avail.into(), Relaxed);
     }
 
     /// Slots that the program had after its last sync.
-    pub(crate) fn avail(&self) -> u32 {
+    #[must_use]
+    pub fn avail(&self) -> u32 {
         self.0.get(Field::Avail as usize).load(Relaxed) as u32
     }
 
     /// Only [`Counters::frames_out`].
-    pub(crate) fn frames_out(&self) -> u64 {
+    #[must_use]
+    pub fn frames_out(&self) -> u64 {
         self.0.get(Field::Out as usize).load(Relaxed)
     }
 
-    pub(crate) fn read(&self) -> Counters {
+    /// The counters now.
+    #[must_use]
+    pub fn read(&self) -> Counters {
         let words: [u64; BLOCK / 8] = std::array::from_fn(|word| self.0.get(word).load(Relaxed));
         Counters::of_words(&words)
     }

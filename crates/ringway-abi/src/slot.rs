@@ -1,41 +1,51 @@
 //! One ring entry as a value: read once from shared memory, checked, then used.
 
-use crate::abi::layout::{FIRST_BUF, NS_MOREFRAG, NS_OFFLOAD};
+use crate::layout::{FIRST_BUF, NS_MOREFRAG, NS_OFFLOAD};
 
 /// The first 8 bytes of a slot, read or written in one access so that index, length and flags agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot {
-    pub(crate) buf: u32,
-    pub(crate) len: u16,
-    pub(crate) flags: u16,
+pub struct Slot {
+    /// Index of the buffer.
+    pub buf: u32,
+    /// Bytes of the frame, or of this part of it.
+    pub len: u16,
+    /// `NS_*` flags of [`layout`](crate::layout).
+    pub flags: u16,
 }
 
 impl Slot {
+    /// The slot that a word read from memory says.
     #[inline]
-    pub(crate) fn from_word(w: u64) -> Self {
+    #[must_use]
+    pub fn from_word(w: u64) -> Self {
         Self { buf: w as u32, len: (w >> 32) as u16, flags: (w >> 48) as u16 }
     }
 
+    /// The word that is written to memory.
     #[inline]
-    pub(crate) fn word(self) -> u64 {
+    #[must_use]
+    pub fn word(self) -> u64 {
         u64::from(self.buf) | u64::from(self.len) << 32 | u64::from(self.flags) << 48
     }
 
     /// Whether the frame goes on in the next slot.
     #[inline]
-    pub(crate) fn more(self) -> bool {
+    #[must_use]
+    pub fn more(self) -> bool {
         self.flags & NS_MOREFRAG != 0
     }
 
     /// Whether the slot's `ptr` word tells what is left to be done on the frame.
     #[inline]
-    pub(crate) fn offload(self) -> bool {
+    #[must_use]
+    pub fn offload(self) -> bool {
         self.flags & NS_OFFLOAD != 0
     }
 
     /// Whether the index names a buffer of a region with `bufs` buffers and the length fits it.
     #[inline]
-    pub(crate) fn valid(self, bufs: u32, buf_size: u32) -> bool {
+    #[must_use]
+    pub fn valid(self, bufs: u32, buf_size: u32) -> bool {
         self.buf.wrapping_sub(FIRST_BUF) < bufs - FIRST_BUF && u32::from(self.len) <= buf_size
     }
 }

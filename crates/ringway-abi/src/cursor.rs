@@ -7,26 +7,30 @@
 
 /// The index after `i` in a ring of `n` slots.
 #[inline]
-pub(crate) fn next(i: u32, n: u32) -> u32 {
+#[must_use]
+pub fn next(i: u32, n: u32) -> u32 {
     if i + 1 == n { 0 } else { i + 1 }
 }
 
 /// The index before `i` in a ring of `n` slots.
 #[inline]
-pub(crate) fn prev(i: u32, n: u32) -> u32 {
+#[must_use]
+pub fn prev(i: u32, n: u32) -> u32 {
     if i == 0 { n - 1 } else { i - 1 }
 }
 
 /// `i` moved on by `k` slots, `k <= n`.
 #[inline]
-pub(crate) fn add(i: u32, k: u32, n: u32) -> u32 {
+#[must_use]
+pub fn add(i: u32, k: u32, n: u32) -> u32 {
     let s = i + k;
     if s >= n { s - n } else { s }
 }
 
 /// Slots from `from` up to and without `to`.
 #[inline]
-pub(crate) fn dist(from: u32, to: u32, n: u32) -> u32 {
+#[must_use]
+pub fn dist(from: u32, to: u32, n: u32) -> u32 {
     if to >= from { to - from } else { to + n - from }
 }
 
@@ -35,7 +39,8 @@ pub(crate) fn dist(from: u32, to: u32, n: u32) -> u32 {
 /// Returns the slots between `first` and the new head, or `None` when either word is outside the ring, `head`
 /// is outside the range, or `cur` is outside `[head, tail]`.
 #[inline]
-pub(crate) fn checked_advance(first: u32, tail: u32, head: u32, cur: u32, n: u32) -> Option<u32> {
+#[must_use]
+pub fn checked_advance(first: u32, tail: u32, head: u32, cur: u32, n: u32) -> Option<u32> {
     if head >= n || cur >= n {
         return None;
     }

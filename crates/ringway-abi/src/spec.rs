@@ -1,10 +1,9 @@
 //! Sizes of a region, and where its parts lie.
 
-use crate::abi::layout::{FIRST_BUF, HEADROOM, IF_SIZE, RING_HEADER, SLOT_SIZE};
-use crate::error::{Error, ErrorKind, Result};
+use crate::layout::{FIRST_BUF, HEADROOM, IF_SIZE, RING_HEADER, SLOT_SIZE};
 
 /// Bytes of a ring's control block: one cache line written by the program, one by the other side.
-pub(crate) const CTL_SIZE: usize = 128;
+pub const CTL_SIZE: usize = 128;
 
 const PAGE: usize = 4096;
 
@@ -12,9 +11,8 @@ const PAGE: usize = 4096;
 /// 64-65536 bytes (a multiple of 64), 2 GiB in all.
 ///
 /// ```
-/// let spec = ringway::RegionSpec { rings: 2, slots: 512, buffers: 1026, ..Default::default() };
-/// assert!(ringway::Region::memfd(&spec)?.bytes() >= 1026 * 2048);
-/// # Ok::<(), ringway::Error>(())
+/// let spec = ringway_abi::RegionSpec { rings: 2, slots: 512, buffers: 1026, ..Default::default() };
+/// assert!(spec.layout().is_some_and(|layout| layout.total >= 1026 * 2048));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegionSpec {
@@ -49,7 +47,18 @@ impl RegionSpec {
         }
     }
 
-    pub(crate) fn layout(&self) -> Result<Layout> {
+    /// Where the parts of such a region lie; `None` when a number is out of bounds.
+    ///
+    /// ```
+    /// use ringway_abi::RegionSpec;
+    ///
+    /// let spec = RegionSpec { rings: 2, buffers: 514, ..RegionSpec::default() };
+    /// let layout = spec.layout().expect("it is within bounds");
+    /// assert_eq!(layout.buf(3) - layout.buf(2), 2048);
+    /// assert!(RegionSpec { buf_size: 100, ..spec }.layout().is_none());
+    /// ```
+    #[must_use]
+    pub fn layout(&self) -> Option<Layout> {
         let ok = (1..=1024).contains(&self.interfaces)
             && self.rings <= 4096
             && (2..=65536).contains(&self.slots)
@@ -57,27 +66,33 @@ impl RegionSpec {
             && (64..=65536).contains(&self.buf_size)
             && self.buf_size.is_multiple_of(64);
         let layout = Layout::of(self);
-        if !ok || layout.total > 1 << 31 {
-            return Err(Error::new(ErrorKind::Invalid, "region", format!("{self:?} is out of bounds"))
-                .cure("see RegionSpec for the bounds"));
-        }
-        Ok(layout)
+        (ok && layout.total <= 1 << 31).then_some(layout)
     }
 }
 
 /// Offsets and sizes of the parts of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Layout {
-    pub(crate) interfaces: u32,
-    pub(crate) rings: u32,
-    pub(crate) slots: u32,
-    pub(crate) bufs: u32,
-    pub(crate) buf_size: u32,
-    pub(crate) if_ofs: usize,
-    pub(crate) ring_ofs: usize,
-    pub(crate) ring_size: usize,
-    pub(crate) buf_ofs: usize,
-    pub(crate) total: usize,
+pub struct Layout {
+    /// Interface descriptors.
+    pub interfaces: u32,
+    /// Rings.
+    pub rings: u32,
+    /// Slots of the largest ring.
+    pub slots: u32,
+    /// Buffers, the two reserved ones included.
+    pub bufs: u32,
+    /// Bytes of a buffer.
+    pub buf_size: u32,
+    /// Where the interface descriptors begin.
+    pub if_ofs: usize,
+    /// Where the rings begin.
+    pub ring_ofs: usize,
+    /// Bytes of a ring with its slots.
+    pub ring_size: usize,
+    /// Where buffer 0 begins.
+    pub buf_ofs: usize,
+    /// Bytes of the region.
+    pub total: usize,
 }
 
 impl Layout {
@@ -101,20 +116,28 @@ impl Layout {
         }
     }
 
-    pub(crate) fn ctl(&self, ring: u32) -> usize {
+    /// Where the control block of a ring begins.
+    #[must_use]
+    pub fn ctl(&self, ring: u32) -> usize {
         ring as usize * CTL_SIZE
     }
 
-    pub(crate) fn interface(&self, i: u32) -> usize {
+    /// Where an interface descriptor begins.
+    #[must_use]
+    pub fn interface(&self, i: u32) -> usize {
         self.if_ofs + i as usize * IF_SIZE
     }
 
-    pub(crate) fn ring(&self, ring: u32) -> usize {
+    /// Where a ring begins.
+    #[must_use]
+    pub fn ring(&self, ring: u32) -> usize {
         self.ring_ofs + ring as usize * self.ring_size
     }
 
+    /// Where a buffer begins.
     #[inline]
-    pub(crate) fn buf(&self, idx: u32) -> usize {
+    #[must_use]
+    pub fn buf(&self, idx: u32) -> usize {
         self.buf_ofs + idx as usize * self.buf_size as usize
     }
 }
@@ -125,7 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn bounds_are_refused_by_name() {
+    fn sizes_out_of_bounds_have_no_layout() {
         let bad = [
             RegionSpec { buffers: 2, ..RegionSpec::default() },
             RegionSpec { buf_size: 100, ..RegionSpec::default() },
@@ -133,8 +156,7 @@ mod tests {
             RegionSpec { buffers: 1 << 22, ..RegionSpec::default() },
         ];
         for spec in bad {
-            let e = spec.layout().unwrap_err();
-            assert_eq!(e.kind(), ErrorKind::Invalid, "{e}");
+            assert_eq!(spec.layout(), None, "{spec:?}");
         }
     }
 

@@ -5,8 +5,8 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::run_directory::make_directory;
-use crate::sys::private_dir::PrivateDir;
-use crate::sys::{fd, mmap::Mmap};
+use ringway_sys::private_dir::PrivateDir;
+use ringway_sys::{fd, mmap::Mmap};
 
 /// The subdirectory of the files of open ports.
 pub(super) const PORTS: &str = "ports";
