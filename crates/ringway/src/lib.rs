@@ -35,17 +35,15 @@ pub mod backend;
 #[doc(hidden)]
 pub mod fuzz;
 mod memory;
-mod nic;
 mod open;
-pub mod pinned;
 mod port;
 pub mod probe;
 mod ring;
-pub mod switch;
 
 use ringway_abi as abi;
 use ringway_count as count;
 pub use ringway_filter as filter;
+use ringway_nic as nic;
 use ringway_sys::{self as sys, error};
 
 pub use abi::layout;
@@ -83,4 +81,22 @@ pub mod pipe {
 /// The clock that the library measures by.
 pub mod time {
     pub use crate::sys::time::monotonic_ns;
+}
+
+/// The directory of pinned eBPF objects in which switches and routers have their folders.
+pub mod pinned {
+    pub use ringway_pinned::{
+        Folder, FolderLock, check_name, check_root, check_router_name, check_visible, clear, is_router, root,
+        routers, set_root,
+    };
+}
+
+/// Switches: VALE, forwarding in the context of the sender, with no daemon. [`ringway_switch`] tells how they work.
+///
+/// [`Port::open("vale0:p1")`](Port::open) opens a port of a switch like any other.
+pub mod switch {
+    pub use ringway_switch::{
+        FdbEntry, Mirror, Module, NicOptions, NicPath, PortAccess, PortConf, StormLimits, Switch, SwitchPort,
+        SwitchPortStats, SwitchSpec, SwitchSum, SwitchTotals, VlanMode, VlanSet, switches,
+    };
 }

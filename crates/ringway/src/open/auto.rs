@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::nic;
+use crate::port::find_interface;
 use crate::port::name::{NicRings, PortName};
 use crate::probe::{self, Backend, Check, Choice, Machine, Step};
 use crate::sys::net;
@@ -89,7 +89,7 @@ pub(crate) fn choose(name: PortName, refused: &[Step]) -> Result<Chosen> {
         return Ok(Chosen { name, backend: None, why: String::new() });
     }
     let full = PortName::Auto { interface: interface.clone(), rings }.to_string();
-    nic::find(&full, &interface)?;
+    find_interface(&full, &interface)?;
     let mut found = probe::interface(&interface)?;
     // What somebody has attached rules it out, and must not be disturbed.
     if !found.programs.iter().any(|p| p.hook.is_xdp()) && refused.is_empty() {

@@ -1,8 +1,8 @@
 //! The ports that are open on this machine, with what their kernel halves count.
 
 use crate::backend::ebpf::{add_map_counters, add_taken_counters};
+use crate::backend::vale::add_port_counters;
 use crate::count::{KernelCounters, OpenPort, Reader, listed};
-use crate::switch::add_port_counters;
 
 const READERS: &[Reader] = &[
     (KernelCounters::Interface, add_map_counters),

@@ -4,7 +4,7 @@ use super::Check;
 use super::interface::{BASIC, Interface, NDO_XMIT, Peer, ZERO_COPY};
 use super::trial::Trial;
 use crate::count::freed_by;
-use crate::nic::{Attached, Hook};
+use crate::nic::Attached;
 
 /// Longest frame that every driver sends from one buffer, and what a frame has beyond the MTU.
 const BUFFER: u32 = 2112;
@@ -148,7 +148,7 @@ impl Interface {
         }
         let what = match other.name.as_deref() {
             Some("xdp_dispatcher") => format!("libxdp's dispatcher (program {}) is attached", other.id),
-            _ => format!("{} is attached", describe(other)),
+            _ => format!("{} is attached", other),
         };
         check.missing(what, other.removal(&self.name))
     }
@@ -210,7 +210,8 @@ impl Interface {
 
     fn tc(&self) -> Check {
         let check = Check::new("if-tc", "no programs at tc");
-        let all: Vec<String> = self.programs.iter().filter(|p| !p.hook.is_xdp()).map(describe).collect();
+        let all: Vec<String> =
+            self.programs.iter().filter(|p| !p.hook.is_xdp()).map(Attached::to_string).collect();
         if all.is_empty() {
             return check.ok("");
         }
@@ -252,18 +253,6 @@ impl Interface {
 /// What has or lacks a feature.
 fn driver(name: &str) -> String {
     if name.is_empty() { "this kind of interface".to_owned() } else { format!("driver {name}") }
-}
-
-fn describe(p: &Attached) -> String {
-    let hook = match p.hook {
-        Hook::XdpNative => "native XDP",
-        Hook::XdpGeneric => "generic XDP",
-        Hook::XdpOffloaded => "offloaded XDP",
-        Hook::Ingress => "tc ingress",
-        Hook::Egress => "tc egress",
-    };
-    let name = p.name.as_deref().map_or(String::new(), |n| format!(" {n}"));
-    format!("{hook} program {}{name}", p.id)
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ impl Interface {
     /// Whether its driver passes on frames whose checksums a host left unfinished, as software interfaces do.
     #[must_use]
     pub fn leaves_checksums(&self) -> bool {
-        crate::ring::leaves_checksums(&self.driver)
+        crate::nic::leaves_checksums(&self.driver)
     }
 
     /// Of a veth, whether its far end runs NAPI, without which it takes no frame that a program redirects. `None`: it is no veth, or that
@@ -199,7 +199,7 @@ fn programs(index: u32, xdp: &Xdp) -> Vec<Attached> {
             bpf_probe::tcx_programs(index, tcx).unwrap_or_default().into_iter().map(|id| attached(hook, id)),
         );
         let filters = link::tc_filters(index, side).unwrap_or_default();
-        all.extend(filters.into_iter().map(|(id, name)| Attached { hook, id, name: Some(name), link: None }));
+        all.extend(filters.into_iter().map(|(id, name)| Attached::without_link(hook, id, Some(name))));
     }
     all
 }

@@ -2,8 +2,8 @@
 
 use super::Check;
 use crate::backend::ebpf;
-use crate::switch::trial;
 use crate::sys::libbpf;
+use ringway_switch::trial;
 
 /// Loads the programs of ports, host rings and switches. A refusal has the words of the kernel's verifier. Nothing is attached or
 /// pinned. It takes a second or two.

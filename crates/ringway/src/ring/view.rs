@@ -57,17 +57,6 @@ impl RingView {
         Self { header, slots, bufs, num, nbufs, buf_size, number, region: region.clone(), own: None }
     }
 
-    /// Writes the header of a fresh ring: rx with no frames, tx with all slots but one free.
-    pub(crate) fn init(&self, ringid: u16, rx: bool) {
-        let l = &self.region.shared().layout;
-        let buf_ofs = (l.buf_ofs - l.ring(self.number)) as u64;
-        self.u64(at::BUF_OFS).store(buf_ofs, Relaxed);
-        self.u32(at::NUM_SLOTS).store(self.num, Relaxed);
-        self.u32(at::BUF_SIZE).store(self.buf_size, Relaxed);
-        self.u32(at::RINGID).store(u32::from(ringid) | u32::from(rx) << 16, Relaxed);
-        self.set_cursors(0, if rx { 0 } else { self.num - 1 });
-    }
-
     pub(crate) fn region(&self) -> &Region {
         &self.region
     }

@@ -31,13 +31,16 @@ use std::thread;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
+use super::beside_host;
 use crate::count::KernelCounters;
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, Gate, Hook};
 use crate::memory::{RegionSpec, bpf_array};
-use crate::nic::{self, beside_host};
+use crate::nic;
 use crate::port::name::{NicRings, PortName, parse};
-use crate::port::{Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
+use crate::port::{
+    Kind, Made, Open, OpenOptions, Refusal, Setup, check_rings, find_interface, refuse_send_only, wrong_kind,
+};
 use crate::ring::PortShape;
 use crate::sys::libbpf::refused;
 use crate::sys::promiscuous::Promiscuous;
@@ -106,9 +109,9 @@ impl Target {
 }
 
 pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
-    let (index, interface) = nic::find(name, ifname)?;
+    let (index, interface) = find_interface(name, ifname)?;
     let (rx, tx) = interface.queues();
-    nic::check_queue(name, ifname, rings, rx)?;
+    check_rings(name, ifname, rings, rx)?;
     let slots = options.slots.unwrap_or(SLOTS);
     let shape = |tx_rings, rx_rings, host| PortShape { tx_rings, rx_rings, slots, host };
     let (shape, queue) = match rings {

@@ -13,8 +13,8 @@ use crate::count::{Registration, RingStats};
 use crate::error::Result;
 use crate::port::{Made, OpenOptions};
 use crate::ring::{Lease, PortShape, RingParts, RingView, RxRing, TxRing};
-use crate::switch::Look;
-use crate::switch::layout::ctl;
+use ringway_switch::Look;
+use ringway_switch::layout::ctl;
 use ringway_wire::offload::Gso;
 
 /// Takes the rings over from where the last user stopped; `now` is what programs know of each.

@@ -1,6 +1,7 @@
 //! Each state of an interface has its finding and cure.
 
 use super::*;
+use crate::nic::Hook;
 use crate::probe::Status;
 
 fn veth() -> Interface {
@@ -39,24 +40,7 @@ fn refused(error: i32) -> Trial {
 }
 
 fn attached(hook: Hook, name: &str) -> Attached {
-    Attached { hook, id: 17, name: (!name.is_empty()).then(|| name.to_owned()), link: None }
-}
-
-#[test]
-fn what_takes_a_program_off_depends_on_how_it_is_attached() {
-    use Hook::{XdpGeneric, XdpNative, XdpOffloaded};
-    for (hook, name, link, expected) in [
-        (XdpNative, "other", None, "`ip link set dev a0 xdp off`"),
-        (XdpGeneric, "other", None, "`ip link set dev a0 xdpgeneric off`"),
-        (XdpOffloaded, "", None, "`ip link set dev a0 xdpoffload off`"),
-        (XdpNative, "other", Some(9), "end the process that attached it, or `bpftool link detach id 9`"),
-        (XdpNative, "xdp_dispatcher", Some(9), "`xdp-loader unload a0 --all` ends"),
-        (XdpNative, "vale_wire", Some(9), "`ringway switch port del SWITCH:a0` frees it"),
-    ] {
-        let found = Attached { link, ..attached(hook, name) }.removal("a0");
-        assert!(found.contains(expected), "{name} {hook:?}: {found}");
-        assert!(link.is_none() || !found.contains("ip link"), "it does not end a link: {found}");
-    }
+    Attached::without_link(hook, 17, (!name.is_empty()).then(|| name.to_owned()))
 }
 
 #[test]
