@@ -24,7 +24,7 @@ const OURS: [&str; 4] = ["nic_rx", "to_socket", "ringway_take", ""];
 /// Attaches `program` to the receive path of an interface for as long as the link returned is open.
 ///
 /// The kernel detaches the program of a process that was killed a little after the process is gone. A new owner waits for
-/// that, at most [`DETACH_MAX`]; it does not wait for an owner that lives.
+/// that, at most 0.3 s; it does not wait for an owner that lives.
 pub fn attach_xdp(program: BorrowedFd<'_>, (netns, ifindex): (u32, u32), flags: u32) -> io::Result<OwnedFd> {
     let start = Instant::now();
     loop {

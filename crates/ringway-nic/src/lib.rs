@@ -6,6 +6,7 @@
 //! | `driver` | what the name of a driver tells |
 //! | `attach` | XDP programs attached, and why one was refused |
 //! | `attached` | what is attached, and what takes it off |
+//! | `kernel_half` | the programs of `ebpf:` ports, loaded |
 //! | `tc` | programs at traffic control, which stay when no process lives |
 #![deny(unsafe_code)]
 
@@ -13,6 +14,7 @@ mod attach;
 mod attached;
 mod driver;
 mod interface;
+pub mod kernel_half;
 pub mod tc;
 
 pub use attach::{DRV_MODE, SKB_MODE, attach_xdp, owner, xdp_refused};

@@ -4,35 +4,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use libbpf_rs::{MapHandle, MapType};
+use libbpf_rs::MapHandle;
 
 use ringway_sys::bpffs;
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::libbpf::refused;
 use ringway_sys::mmap::Mmap;
-
-/// Bytes of a doorbell's ring.
-const BELL: u32 = 4096;
-
-/// A mapped array of `entries` values.
-pub(crate) fn array(name: &str, value: usize, entries: u32, on: &str) -> Result<MapHandle> {
-    let opts = libbpf_sys::bpf_map_create_opts {
-        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
-        map_flags: libbpf_sys::BPF_F_MMAPABLE,
-        ..Default::default()
-    };
-    MapHandle::create(MapType::Array, Some(name), 4, value as u32, entries, &opts)
-        .map_err(|e| refused(on, &format!("making the map {name}"), &e))
-}
-
-pub(crate) fn bell(on: &str) -> Result<MapHandle> {
-    let opts = libbpf_sys::bpf_map_create_opts {
-        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
-        ..Default::default()
-    };
-    MapHandle::create(MapType::RingBuf, Some("vale_bell"), 0, 0, BELL, &opts)
-        .map_err(|e| refused(on, "making a doorbell", &e))
-}
 
 /// Opens a pinned map to change it.
 pub(crate) fn open_map(path: &Path, on: &str) -> Result<MapHandle> {

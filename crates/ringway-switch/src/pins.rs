@@ -42,7 +42,7 @@ pub fn send(dir: &Path) -> PathBuf {
     dir.join("send")
 }
 
-/// The directory of the programs that a port runs to have NICs send, as [`outs`] has them for root.
+/// The directory of the programs that a port runs to have NICs send, as `outs` has them for root.
 #[must_use]
 pub fn nics(port_dir: &Path) -> PathBuf {
     port_dir.join("nics")

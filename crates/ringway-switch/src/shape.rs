@@ -61,7 +61,7 @@ impl Shape {
         }
     }
 
-    /// Bytes of a port's region. The bounds of [`check`](Self::check) lie inside the bounds of regions.
+    /// Bytes of a port's region. The bounds of `check` lie inside the bounds of regions.
     #[must_use]
     pub fn region(self) -> Layout {
         self.region_spec().layout().expect("shapes are checked when the switch is made")

@@ -37,7 +37,6 @@ pub mod fuzz;
 mod memory;
 mod open;
 mod port;
-pub mod probe;
 mod ring;
 
 use ringway_abi as abi;
@@ -98,5 +97,13 @@ pub mod switch {
     pub use ringway_switch::{
         FdbEntry, Mirror, Module, NicOptions, NicPath, PortAccess, PortConf, StormLimits, Switch, SwitchPort,
         SwitchPortStats, SwitchSpec, SwitchSum, SwitchTotals, VlanMode, VlanSet, switches,
+    };
+}
+
+/// What this machine and an interface can do for packet I/O, and what to do about what they can't. [`ringway_probe`] lists what it tries.
+pub mod probe {
+    pub use ringway_probe::{
+        Attached, Backend, Check, Choice, Fix, Hook, Interface, Machine, NextHop, Peer, Rights, Status, Step,
+        Trial, capabilities, choose, interface, next_hop, programs, xdp_features,
     };
 }

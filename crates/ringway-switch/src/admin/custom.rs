@@ -11,6 +11,7 @@ use libbpf_rs::{MapCore, MapHandle, OpenObject};
 use crate::objects;
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::libbpf::quiet;
+use ringway_sys::maps;
 use ringway_sys::{bpffs, dirs, linker};
 
 /// Bytes of a module at most.
@@ -79,7 +80,7 @@ impl Custom {
         let dir = dir.join("module");
         let io = |e| Error::io(on, format!("pinning in {} failed", dir.display()), e);
         let size = NAME + self.object.len();
-        let kept = objects::array("vale_module", size, 1, on)?;
+        let kept = maps::mapped_array("vale_module", size, 1, on)?;
         let mem = objects::map_values(&kept, size, true, on)?;
         mem.write(0, self.name.as_bytes());
         mem.write(NAME, &self.object);

@@ -15,6 +15,7 @@ use crate::{objects, pins};
 use ringway_pinned::is_port;
 use ringway_sys::dirs;
 use ringway_sys::error::{Error, ErrorKind, Result};
+use ringway_sys::maps;
 
 impl Switch {
     pub(crate) fn make_port(&self, name: &str, access: &PortAccess, flags: u32) -> Result<u32> {
@@ -74,7 +75,7 @@ impl Switch {
 
     /// Makes the state of a port.
     fn make_state(&self, number: u32, on: &str) -> Result<MapHandle> {
-        let state = objects::array("vale_state", self.shape.state(), 1, on)?;
+        let state = maps::mapped_array("vale_state", self.shape.state(), 1, on)?;
         objects::map_values(&state, self.shape.state(), true, on)?.u32(state::PORT).store(number, Relaxed);
         Ok(state)
     }

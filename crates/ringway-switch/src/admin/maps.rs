@@ -6,11 +6,12 @@ use std::path::Path;
 use libbpf_rs::{MapHandle, MapType};
 
 use crate::layout::{self, PORTS, RINGS_MAX};
-use crate::objects::{array, bell, map_values, open_map};
+use crate::objects::{map_values, open_map};
 use crate::secrets::Secrets;
 use crate::shape::Shape;
 use ringway_sys::error::Result;
 use ringway_sys::libbpf::{quiet, refused};
+use ringway_sys::maps::{bell, mapped_array};
 
 /// The maps that all ports of a switch share.
 #[derive(Debug)]
@@ -28,17 +29,17 @@ pub(crate) struct Maps {
 impl Maps {
     pub(crate) fn create(shape: Shape, on: &str) -> Result<Self> {
         quiet();
-        let region = array("template", shape.region().total, 1, on)?;
-        let state = array("template", shape.state(), 1, on)?;
-        let bell = bell(on)?;
-        let fdb = array("vale_fdb", layout::fdb::SIZE, 1, on)?;
+        let region = mapped_array("template", shape.region().total, 1, on)?;
+        let state = mapped_array("template", shape.state(), 1, on)?;
+        let bell = bell("vale_bell", on)?;
+        let fdb = mapped_array("vale_fdb", layout::fdb::SIZE, 1, on)?;
         let secrets = Secrets::new(on)?;
         secrets.store(&*map_values(&fdb, layout::fdb::SIZE, true, on)?);
         Ok(Self {
-            info: array("vale_info", layout::info::SIZE, 1, on)?,
-            ports: array("vale_ports", layout::port::SIZE, PORTS, on)?,
+            info: mapped_array("vale_info", layout::info::SIZE, 1, on)?,
+            ports: mapped_array("vale_ports", layout::port::SIZE, PORTS, on)?,
             fdb,
-            vlans: array("vale_vlans", layout::VLANS_SIZE, PORTS, on)?,
+            vlans: mapped_array("vale_vlans", layout::VLANS_SIZE, PORTS, on)?,
             regions: outer("vale_regions", PORTS, &region, on)?,
             states: outer("vale_states", PORTS, &state, on)?,
             bells: outer("vale_bells", PORTS * RINGS_MAX, &bell, on)?,

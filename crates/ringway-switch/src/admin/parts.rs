@@ -21,6 +21,7 @@ use crate::{objects, pins};
 use ringway_abi::{FIRST_BUF, Place};
 use ringway_sys::error::{Error, Result};
 use ringway_sys::libbpf::refused;
+use ringway_sys::maps;
 use ringway_sys::mmap::Mmap;
 use ringway_sys::{bpffs, dirs};
 
@@ -57,10 +58,10 @@ impl Parts {
     pub(super) fn make(switch: &Switch, of: Identity, on: &str) -> Result<Self> {
         let shape = switch.shape;
         let layout = shape.region();
-        let region = objects::array("vale_region", layout.total, 1, on)?;
+        let region = maps::mapped_array("vale_region", layout.total, 1, on)?;
         let memory: Arc<Mmap> = objects::map_values(&region, layout.total, true, on)?;
         lay_out(&memory, shape, on);
-        let bells = (0..shape.rings).map(|_| objects::bell(on)).collect::<Result<_>>()?;
+        let bells = (0..shape.rings).map(|_| maps::bell("vale_bell", on)).collect::<Result<_>>()?;
         let send = switch.sender(of, on)?;
         let look = load::load_look(&switch.maps, shape, of, on)?;
         Ok(Self { region, bells, send, look })

@@ -22,7 +22,7 @@ use ringway_sys::{bpffs, veth};
 
 impl Switch {
     /// Makes an interface of the present network namespace a port of its own name; returns its number.
-    /// [`enter_netns`](crate::enter_netns) goes to others.
+    /// [`enter_netns`](ringway_sys::netns::enter_netns) goes to others.
     ///
     /// All that the interface receives enters the switch, as if a port had sent it, and what the switch has for the port leaves
     /// by the interface. The host's own stack receives nothing from it any more, unless [`add_nic_with`](Self::add_nic_with) makes
@@ -46,7 +46,7 @@ impl Switch {
     /// by XDP; by tc frames of any length and with anything unfinished pass between members.
     ///
     /// A veth whose far end runs no NAPI takes no frame from the switch: `device_refused`. `ethtool -K PEER gro on` turns it on, and
-    /// [`far_end_polls`](crate::probe::Interface::far_end_polls) tells.
+    /// `ringway doctor` tells.
     ///
     /// A NIC has the same settings as other ports ([`PortConf`](crate::PortConf)): VLANs, isolation, storm limits, a
     /// mirror; and it can be the mirror of others. It then loses frames as `no_memory` when a driver leaves no room before them

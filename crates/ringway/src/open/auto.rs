@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::find_interface;
 use crate::port::name::{NicRings, PortName};
-use crate::probe::{self, Backend, Check, Choice, Machine, Step};
 use crate::sys::net;
+use ringway_probe::{self as probe, Backend, Check, Choice, Machine, Step};
 
 /// What a name stands for.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub(crate) fn with_chosen<T>(
                 };
                 let reason = Check::new("if-opens", "opening it")
                     .missing(e.brief(), "open it by its full name, which tells the cure");
-                refused[at].push(Step { backend, reason });
+                refused[at].push(Step::new(backend, reason));
             }
         }
     }

@@ -12,10 +12,10 @@ use super::kernel_features::{
     ARRAY, BPFFS, CALL, LOOP, MEMFD, PACKET_RING, PACKET_SOCKET, PACKET_VNET, PROGRAMS, RINGBUF, SYSCALL,
     TAKEN, TYPES, XDP_PROGRAM, XDP_SOCKET, XDP_UMEM, XDP_UMEM_ARRAY, XDP_UNALIGNED,
 };
+use super::port_programs;
 use super::rights::Rights;
-use crate::backend::ebpf;
-use crate::sys::mmap::Mmap;
-use crate::sys::{bpf_probe, fd, libbpf, program, socket_probe};
+use ringway_sys::mmap::Mmap;
+use ringway_sys::{bpf_probe, fd, libbpf, program, socket_probe};
 
 /// Memory of an `xdp:` port with one queue and 2048 slots a ring, and its chunks.
 const UMEM: usize = 8 << 20;
@@ -52,15 +52,15 @@ fn programs(rights: &Rights) -> Vec<Check> {
     };
     let types = TYPES.judge(rights, std::fs::File::open(libbpf::TYPES).map(said));
     let taken = || {
-        let loaded = ebpf::trial(&["taken"]).map_err(io_error)?;
+        let loaded = port_programs::load(&["taken"]).map_err(io_error)?;
         let prog = loaded.prog("taken").ok_or_else(|| io::Error::other("not loaded"))?;
-        crate::sys::bpf::raw_tracepoint(prog).map(said)
+        ringway_sys::bpf::raw_tracepoint(prog).map(said)
     };
     let xdp = bpf_probe::program(bpf::BPF_PROG_TYPE_XDP, bpf::BPF_XDP, 0, XDP_DROP).map(said);
     let may_load = xdp.is_ok();
-    let own = match ebpf::trial(&["nic_rx", "tx"]) {
+    let own = match port_programs::load(&["nic_rx", "tx"]) {
         // The kernel's reason, where it gave one. A lack of rights is judged as with other features.
-        Err(e) if e.kind() == crate::ErrorKind::Unsupported => {
+        Err(e) if e.kind() == ringway_sys::ErrorKind::Unsupported => {
             Check::new(PROGRAMS.id, PROGRAMS.what).judge(Err(e))
         }
         tried => PROGRAMS.judge(rights, verified(may_load, tried.map(said).map_err(io_error))),
@@ -96,9 +96,9 @@ fn verified(permitted: bool, tried: io::Result<String>) -> io::Result<String> {
 }
 
 /// The cause within an error of the library.
-fn io_error(e: crate::Error) -> io::Error {
+fn io_error(e: ringway_sys::Error) -> io::Error {
     match e.kind() {
-        crate::ErrorKind::Denied => io::ErrorKind::PermissionDenied.into(),
+        ringway_sys::ErrorKind::Denied => io::ErrorKind::PermissionDenied.into(),
         _ => io::Error::other(e.to_string()),
     }
 }
@@ -125,7 +125,7 @@ fn bpf_loop() -> io::Result<String> {
 }
 
 fn xdp_sockets(rights: &Rights) -> Vec<Check> {
-    let socket = XDP_SOCKET.judge(rights, crate::sys::xsk::Xsk::socket().map(said));
+    let socket = XDP_SOCKET.judge(rights, ringway_sys::xsk::Xsk::socket().map(said));
     if socket.cure.is_some() {
         let rest = [XDP_UMEM, XDP_UMEM_ARRAY, XDP_UNALIGNED].map(|f| f.untried(&socket));
         return std::iter::once(socket).chain(rest).collect();

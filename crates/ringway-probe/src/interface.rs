@@ -6,11 +6,11 @@ use libbpf_sys as bpf;
 
 use super::link::{self, Link};
 use super::trial::Trial;
-use crate::count;
-use crate::error::{Error, ErrorKind, Result};
-use crate::nic::{Attached, Hook, attached, programs_of_xdp};
-use crate::sys::xdp_query::{self, Xdp};
-use crate::sys::{bpf_probe, net};
+use ringway_count::listed;
+use ringway_nic::{Attached, Hook, attached, programs_of_xdp};
+use ringway_sys::error::{Error, ErrorKind, Result};
+use ringway_sys::xdp_query::{self, Xdp};
+use ringway_sys::{bpf_probe, net};
 
 /// What is known of an interface: plain data, taken without changing anything.
 ///
@@ -100,7 +100,7 @@ impl Interface {
     /// Whether its driver passes on frames whose checksums a host left unfinished, as software interfaces do.
     #[must_use]
     pub fn leaves_checksums(&self) -> bool {
-        crate::nic::leaves_checksums(&self.driver)
+        ringway_nic::leaves_checksums(&self.driver)
     }
 
     /// Of a veth, whether its far end runs NAPI, without which it takes no frame that a program redirects. `None`: it is no veth, or that
@@ -126,12 +126,12 @@ impl Interface {
 /// [`ErrorKind::NotFound`] when there is none of that name, [`ErrorKind::Io`] when the kernel does not answer.
 ///
 /// ```
-/// let lo = ringway::probe::interface("lo")?;
+/// let lo = ringway_probe::interface("lo")?;
 /// assert_eq!((lo.index, lo.hardware), (1, 772));
-/// # Ok::<(), ringway::Error>(())
+/// # Ok::<(), ringway_sys::Error>(())
 /// ```
 pub fn interface(name: &str) -> Result<Interface> {
-    crate::sys::libbpf::quiet();
+    ringway_sys::libbpf::quiet();
     let index = net::index(name).map_err(|_| {
         Error::new(ErrorKind::NotFound, name, "there is no such interface in this network namespace")
             .cure("`ip link` lists what there is")
@@ -176,11 +176,11 @@ pub fn interface(name: &str) -> Result<Interface> {
 ///
 /// ```
 /// // The driver of the loopback interface has no XDP, where the kernel tells (Linux 6.3).
-/// assert_eq!(ringway::probe::xdp_features(1).unwrap_or(0), 0);
+/// assert_eq!(ringway_probe::xdp_features(1).unwrap_or(0), 0);
 /// ```
 #[must_use]
 pub fn xdp_features(index: u32) -> Option<u64> {
-    crate::sys::libbpf::quiet();
+    ringway_sys::libbpf::quiet();
     reported_features(&xdp_query::xdp(index).unwrap_or_default())
 }
 
@@ -222,6 +222,6 @@ fn peer(link: &Link) -> Peer {
 
 fn ports(index: u32) -> Vec<(String, u32)> {
     let Ok(netns) = net::netns_inode() else { return Vec::new() };
-    let all = count::listed(&[]).into_iter().filter(|p| p.is_on(netns, index));
+    let all = listed(&[]).into_iter().filter(|p| p.is_on(netns, index));
     all.map(|p| (p.name, p.pid)).collect()
 }

@@ -11,9 +11,9 @@ use super::cap::Cap;
 use super::feature::Feature;
 use super::link;
 use super::rights::Rights;
-use crate::nic::{DRV_MODE, SKB_MODE};
-use crate::sys::mmap::Mmap;
-use crate::sys::{bpf as sys_bpf, bpf_probe, net, socket_probe};
+use ringway_nic::{DRV_MODE, SKB_MODE};
+use ringway_sys::mmap::Mmap;
+use ringway_sys::{bpf as sys_bpf, bpf_probe, net, socket_probe};
 
 /// The loopback interface, which each namespace has.
 const LOOPBACK: u32 = 1;

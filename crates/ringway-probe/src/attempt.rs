@@ -2,7 +2,7 @@
 
 use super::interface::{BASIC, Interface, ZERO_COPY};
 use super::trial::Trial;
-use crate::sys::{socket_probe, xdp_trial};
+use ringway_sys::{socket_probe, xdp_trial};
 
 impl Interface {
     /// Binds an AF_XDP socket to queue `queue` in zero-copy mode, and closes it. What the driver says that it does not have
@@ -27,12 +27,12 @@ impl Interface {
     /// What a trial could disturb: who uses the interface, as far as the kernel tells; `None` when nobody does.
     ///
     /// ```
-    /// let mut eth0 = ringway::probe::interface("lo")?;
+    /// let mut eth0 = ringway_probe::interface("lo")?;
     /// if eth0.in_use().is_none() {
     ///     eth0.try_zero_copy(0);
     ///     eth0.try_native();
     /// }
-    /// # Ok::<(), ringway::Error>(())
+    /// # Ok::<(), ringway_sys::Error>(())
     /// ```
     #[must_use]
     pub fn in_use(&self) -> Option<String> {

@@ -1,49 +1,71 @@
-//! Loading: the programs of a port with its numbers frozen in, the maps they share with the library, doorbells.
+//! The kernel half of an `ebpf:` port, loaded: its programs with the numbers of the port frozen in, the maps that they share with the
+//! library, doorbells.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject};
 use ringway_bpf::Record;
-pub(crate) use ringway_bpf::layout::port::ctl;
+pub use ringway_bpf::layout::port::ctl;
 use ringway_bpf::layout::port::{config, kring};
 
-use crate::count::BLOCK;
-use crate::error::{Error, ErrorKind, Result};
-use crate::memory::Region;
-use crate::sys::bpf::Bell;
-use crate::sys::libbpf::{quiet, refused};
-use crate::sys::mmap::Mmap;
-use crate::sys::program;
+use ringway_count::BLOCK;
+use ringway_sys::bpf::Bell;
+use ringway_sys::error::{Error, ErrorKind, Result};
+use ringway_sys::libbpf::{quiet, refused};
+use ringway_sys::mmap::Mmap;
+use ringway_sys::{maps, program};
 
 /// Bytes of the kernel's state of one ring: a line of cursors, then a block of counters.
-pub(crate) const KRING: usize = kring::SIZE;
+pub const KRING: usize = kring::SIZE;
 /// Where its counters start.
-pub(crate) const KRING_COUNTERS: usize = kring::N;
+pub const KRING_COUNTERS: usize = kring::N;
 
 const _: () = assert!(KRING == KRING_COUNTERS + BLOCK);
 
 /// Longest frame that a live frame holds: a page less headroom, bookkeeping and the tail room for fragments.
-pub(crate) const LIVE_MAX: u32 = 3300;
+pub const LIVE_MAX: u32 = 3300;
 
-/// What programs have as constants.
+/// Bytes of a buffer: 33 cache lines. Short frames touch only the first lines of buffers. With a
+/// power of two these share so few sets of the caches that a burst of some hundred evicts itself.
+pub const BUF_SIZE: u32 = 2112;
+
+/// [`Config::queue`] when all are served.
+pub const ALL_QUEUES: u32 = u32::MAX;
+
+/// What programs have as constants: offsets lie in the region.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Config {
-    pub(crate) ctl_ofs: u32,
-    pub(crate) rings_ofs: u32,
-    pub(crate) ring_size: u32,
-    pub(crate) slots: u32,
-    pub(crate) bufs_ofs: u32,
-    pub(crate) buf_size: u32,
-    pub(crate) bufs: u32,
-    pub(crate) tx_rings: u32,
-    pub(crate) rx_rings: u32,
-    pub(crate) queue: u32,
-    pub(crate) host: u32,
-    pub(crate) max_frame: u32,
-    pub(crate) ifindex: u32,
-    pub(crate) netns: u32,
-    pub(crate) copy: u32,
+pub struct Config {
+    /// Where the control block of the first ring begins.
+    pub ctl_ofs: u32,
+    /// Where the first ring begins.
+    pub rings_ofs: u32,
+    /// Bytes from a ring to the next one.
+    pub ring_size: u32,
+    /// Slots of each ring.
+    pub slots: u32,
+    /// Where buffer 0 begins.
+    pub bufs_ofs: u32,
+    /// Bytes of a buffer.
+    pub buf_size: u32,
+    /// Buffers of the region, the two reserved ones included.
+    pub bufs: u32,
+    /// Number of tx rings.
+    pub tx_rings: u32,
+    /// Number of rx rings.
+    pub rx_rings: u32,
+    /// The one rx queue that is served, or [`ALL_QUEUES`].
+    pub queue: u32,
+    /// 1 for host rings.
+    pub host: u32,
+    /// Longest frame that is sent.
+    pub max_frame: u32,
+    /// The interface, for the program that counts what it takes.
+    pub ifindex: u32,
+    /// Inode number of its network namespace.
+    pub netns: u32,
+    /// 1 for a port that receives copies.
+    pub copy: u32,
 }
 
 impl Config {
@@ -69,34 +91,42 @@ impl Config {
     }
 }
 
-/// The loaded half of a port.
+/// The eBPF array that holds a port's rings and buffers.
+#[derive(Debug, Clone, Copy)]
+pub struct RegionArray<'a> {
+    /// The array, of one value.
+    pub array: BorrowedFd<'a>,
+    /// Bytes of that value.
+    pub bytes: usize,
+}
+
+/// The programs of a port, loaded, and their maps.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub struct Loaded {
     progs: Vec<(String, OwnedFd)>,
     /// The kernel's own cursors and counters, mapped read-only: tx rings, rx rings, the interface.
-    pub(crate) kstate: Arc<Mmap>,
+    pub kstate: Arc<Mmap>,
     /// Id of the map behind `kstate`.
-    pub(crate) kstate_id: u32,
-    pub(crate) bells: Vec<Arc<Bell>>,
-    pub(crate) device: Option<MapHandle>,
+    pub kstate_id: u32,
+    /// A doorbell for each rx ring.
+    pub bells: Vec<Arc<Bell>>,
+    /// Where frames are redirected to the interface.
+    pub device: Option<MapHandle>,
     /// Where the programs find the bells.
     outer: MapHandle,
 }
 
 impl Loaded {
-    /// Loads the programs named in `progs` from `object`.
-    pub(crate) fn new(
-        object: &[u8],
-        progs: &[&str],
-        cfg: &Config,
-        region: &Region,
-        port: &str,
-    ) -> Result<Self> {
+    /// Loads the programs named in `progs`. Nothing is attached.
+    ///
+    /// # Errors
+    /// Why the kernel refused one, with the words of its verifier.
+    pub fn new(progs: &[&str], cfg: &Config, region: RegionArray<'_>, port: &str) -> Result<Self> {
         quiet();
-        region.shared().need_bpf(port)?;
         let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(port, what, &e);
-        let mut open =
-            ObjectBuilder::default().open_memory(object).map_err(fail("reading the eBPF object"))?;
+        let mut open = ObjectBuilder::default()
+            .open_memory(ringway_bpf::PORT)
+            .map_err(fail("reading the eBPF object"))?;
         prepare(&mut open, progs, cfg, region).map_err(fail("preparing the eBPF programs"))?;
         let loaded = program::load(open, "the eBPF programs", port)?;
         let dup = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e));
@@ -125,7 +155,10 @@ impl Loaded {
     /// Shows the doorbells to the programs. The kernel waits for an RCU grace period (some 10 ms)
     /// at each call of this kind. So all go in one, which the caller runs beside the other calls
     /// that wait.
-    pub(crate) fn hang_bells(&self, port: &str) -> Result<()> {
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn hang_bells(&self, port: &str) -> Result<()> {
         let keys: Vec<u8> = (0..self.bells.len() as u32).flat_map(u32::to_ne_bytes).collect();
         let fds: Vec<u8> = self.bells.iter().flat_map(|b| b.as_fd().as_raw_fd().to_ne_bytes()).collect();
         self.outer
@@ -134,7 +167,7 @@ impl Loaded {
     }
 
     /// The program called `name`.
-    pub(crate) fn prog(&self, name: &str) -> Option<BorrowedFd<'_>> {
+    pub fn prog(&self, name: &str) -> Option<BorrowedFd<'_>> {
         self.progs.iter().find(|(n, _)| n == name).map(|(_, fd)| fd.as_fd())
     }
 }
@@ -143,7 +176,12 @@ fn find<'a>(object: &'a Object, name: &str) -> Option<libbpf_rs::Map<'a>> {
     object.maps().find(|m| m.name() == name)
 }
 
-fn prepare(open: &mut OpenObject, progs: &[&str], cfg: &Config, region: &Region) -> libbpf_rs::Result<()> {
+fn prepare(
+    open: &mut OpenObject,
+    progs: &[&str],
+    cfg: &Config,
+    region: RegionArray<'_>,
+) -> libbpf_rs::Result<()> {
     for mut p in open.progs_mut() {
         let wanted = progs.iter().any(|n| p.name() == *n);
         p.set_autoload(wanted);
@@ -151,8 +189,8 @@ fn prepare(open: &mut OpenObject, progs: &[&str], cfg: &Config, region: &Region)
     for mut m in open.maps_mut() {
         match m.name().to_string_lossy().as_ref() {
             "region" => {
-                m.set_value_size(region.bytes() as u32)?;
-                m.reuse_fd(region.as_fd())?;
+                m.set_value_size(region.bytes as u32)?;
+                m.reuse_fd(region.array)?;
             }
             "kstate" => m.set_max_entries(cfg.tx_rings + cfg.rx_rings + 1)?,
             "bells" => m.set_max_entries(cfg.rx_rings.max(1))?,
@@ -165,13 +203,8 @@ fn prepare(open: &mut OpenObject, progs: &[&str], cfg: &Config, region: &Region)
 
 /// A doorbell for each rx ring.
 fn bells(count: u32, port: &str) -> Result<Vec<Arc<Bell>>> {
-    let opts = libbpf_sys::bpf_map_create_opts {
-        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
-        ..Default::default()
-    };
     let bell = |_| {
-        let map = MapHandle::create(MapType::RingBuf, Some("ringway_bell"), 0, 0, 4096, &opts)
-            .map_err(|e| refused(port, "making a doorbell", &e))?;
+        let map = maps::bell("ringway_bell", port)?;
         let fd = map.as_fd().try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e))?;
         Ok(Arc::new(Bell::new(fd).map_err(|e| Error::io(port, "mapping a doorbell failed", e))?))
     };

@@ -33,7 +33,7 @@ impl Backend {
     /// What port names of it start with.
     ///
     /// ```
-    /// assert_eq!(ringway::probe::Backend::XdpCopy.prefix(), "xdp:");
+    /// assert_eq!(ringway_probe::Backend::XdpCopy.prefix(), "xdp:");
     /// ```
     #[must_use]
     pub fn prefix(self) -> &'static str {
@@ -106,6 +106,14 @@ pub struct Step {
     pub reason: Check,
 }
 
+impl Step {
+    /// A backend that is not to be chosen, and why.
+    #[must_use]
+    pub fn new(backend: Backend, reason: Check) -> Self {
+        Self { backend, reason }
+    }
+}
+
 /// What `auto:` takes for an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -120,7 +128,7 @@ pub struct Choice {
 /// ([`Interface::checks`](super::Interface::checks)). It does nothing else, so the same findings give the same choice.
 ///
 /// ```
-/// use ringway::probe::{Backend, Check, choose};
+/// use ringway_probe::{Backend, Check, choose};
 /// let machine = [Check::new("live-frames", "live frames").missing("refused", "use Linux 5.18 or later")];
 /// let interface = [Check::new("if-zero-copy", "zero-copy AF_XDP").missing("driver veth has none", "use a NIC")];
 /// let choice = choose(&machine, &interface);
@@ -133,7 +141,8 @@ pub fn choose(machine: &[Check], interface: &[Check]) -> Choice {
 }
 
 /// The same without backends that were tried and refused.
-pub(crate) fn choose_but(machine: &[Check], interface: &[Check], refused: &[Step]) -> Choice {
+#[must_use]
+pub fn choose_but(machine: &[Check], interface: &[Check], refused: &[Step]) -> Choice {
     let mut steps = Vec::new();
     for backend in Backend::ALL {
         let tried = refused.iter().find(|s| s.backend == backend).map(|s| &s.reason);
@@ -240,8 +249,8 @@ mod tests {
 
     #[test]
     fn every_need_is_a_finding() {
-        let machine = crate::probe::Machine::probe();
-        let lo = crate::probe::interface("lo").unwrap().checks();
+        let machine = crate::Machine::probe();
+        let lo = crate::interface("lo").unwrap().checks();
         for id in Backend::ALL.iter().flat_map(|b| b.needs()) {
             assert!(machine.checks.iter().chain(&lo).any(|c| c.id == *id), "{id}");
         }

@@ -3,8 +3,8 @@
 use super::Check;
 use super::interface::{BASIC, Interface, NDO_XMIT, Peer, ZERO_COPY};
 use super::trial::Trial;
-use crate::count::freed_by;
-use crate::nic::Attached;
+use ringway_count::freed_by;
+use ringway_nic::Attached;
 
 /// Longest frame that every driver sends from one buffer, and what a frame has beyond the MTU.
 const BUFFER: u32 = 2112;

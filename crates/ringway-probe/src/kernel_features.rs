@@ -2,7 +2,7 @@
 
 use super::cap::Cap;
 use super::feature::Feature;
-use crate::sys::libbpf;
+use ringway_sys::libbpf;
 
 const PROGRAM: &[Cap] = &[Cap::Bpf, Cap::NetAdmin];
 

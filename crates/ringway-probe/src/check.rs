@@ -22,7 +22,7 @@ impl Status {
     /// `ok`, `warn`, `missing` or `unknown`.
     ///
     /// ```
-    /// assert_eq!(ringway::probe::Status::Missing.name(), "missing");
+    /// assert_eq!(ringway_probe::Status::Missing.name(), "missing");
     /// ```
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -38,7 +38,7 @@ impl Status {
 /// One thing that was looked at: plain data.
 ///
 /// ```
-/// use ringway::probe::{Check, Status};
+/// use ringway_probe::{Check, Status};
 /// let check = Check::new("memfd", "anonymous shared memory").missing("refused", "use Linux 3.17 or later");
 /// assert_eq!(check.status, Status::Missing);
 /// assert_eq!(check.to_string(), "anonymous shared memory: refused");
@@ -46,7 +46,7 @@ impl Status {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Check {
-    /// Stable name, for programs; see [`crate::probe`].
+    /// Stable name, for programs; see the [table](crate).
     pub id: &'static str,
     /// What was looked at, for people.
     pub what: &'static str,
@@ -92,13 +92,13 @@ impl Check {
     /// All is well, or it is not there for the reason of this error.
     ///
     /// ```
-    /// use ringway::probe::{Check, Status};
-    /// let error = ringway::Error::new(ringway::ErrorKind::Io, "vale0", "no memory").cure("free some");
+    /// use ringway_probe::{Check, Status};
+    /// let error = ringway_sys::Error::new(ringway_sys::ErrorKind::Io, "vale0", "no memory").cure("free some");
     /// let check = Check::new("switch", "switch").judge(Err(error));
     /// assert_eq!((check.status, check.detail.as_ref(), check.cure.as_deref()), (Status::Missing, "no memory", Some("free some")));
     /// ```
     #[must_use]
-    pub fn judge(self, tried: crate::Result<()>) -> Self {
+    pub fn judge(self, tried: ringway_sys::Result<()>) -> Self {
         match tried {
             Ok(()) => self.ok(""),
             Err(e) => self.missing(e.brief(), e.remedy().unwrap_or(UNEXPECTED).to_owned()),

@@ -1,16 +1,16 @@
 //! Settings that `doctor --fix` sets, each with the command that does the same and the one that restores.
 
-use crate::error::{Error, Result};
-use crate::sys::net;
+use ringway_sys::error::{Error, Result};
+use ringway_sys::net;
 
 /// One setting that stands in the way of packet I/O, and what to set in its place.
 ///
 /// ```no_run
-/// for fix in ringway::probe::interface("eth0")?.fixes() {
+/// for fix in ringway_probe::interface("eth0")?.fixes() {
 ///     fix.apply()?;
 ///     println!("did `{}`; `{}` restores", fix.command, fix.restore);
 /// }
-/// # Ok::<(), ringway::Error>(())
+/// # Ok::<(), ringway_sys::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -69,7 +69,7 @@ impl Fix {
             let on = device.offloads().map_err(failed)?.on;
             if let Some(kept) = names.iter().find(|n| on.contains(n)) {
                 let what = format!("`{}`: the driver keeps {kept} on", self.command);
-                return Err(Error::new(crate::ErrorKind::Unsupported, &self.interface, what));
+                return Err(Error::new(ringway_sys::ErrorKind::Unsupported, &self.interface, what));
             }
         }
         Ok(())

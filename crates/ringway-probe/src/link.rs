@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::sys::netlink::{CREATE, DUMP, Message, Netlink, attribute, put, text, u16_at, u32_at};
+use ringway_sys::netlink::{CREATE, DUMP, Message, Netlink, attribute, put, text, u16_at, u32_at};
 
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINK: u16 = 5;
@@ -151,7 +151,7 @@ pub struct NextHop {
 ///
 /// ```
 /// use std::net::Ipv4Addr;
-/// let hop = ringway::probe::next_hop(Ipv4Addr::LOCALHOST, None)?;
+/// let hop = ringway_probe::next_hop(Ipv4Addr::LOCALHOST, None)?;
 /// assert!(hop.is_none_or(|h| h.interface == 1 && h.gateway.is_none()));
 /// # Ok::<(), std::io::Error>(())
 /// ```

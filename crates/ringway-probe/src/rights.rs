@@ -4,7 +4,7 @@ use std::fs;
 
 use super::Check;
 use super::cap::Cap;
-use crate::sys::rights;
+use ringway_sys::rights;
 
 /// Effective capabilities of the calling thread, bit `n` for number `n`; none where the kernel can't say.
 ///
@@ -57,7 +57,7 @@ impl Rights {
         let read = |path: &str| fs::read_to_string(path).ok();
         let number = |path: &str| read(path)?.trim().parse().ok();
         Self {
-            euid: crate::sys::effective_user(),
+            euid: ringway_sys::effective_user(),
             capabilities: capabilities(),
             locked_memory: rights::locked_memory(),
             open_files: rights::open_files(),
@@ -254,8 +254,8 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::probe::Status;
-    use crate::probe::feature::Feature;
+    use crate::Status;
+    use crate::feature::Feature;
 
     fn root() -> Rights {
         Rights { capabilities: u64::MAX, ..Rights::default() }
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn the_process_has_rights() {
         let r = Rights::of_process();
-        assert_eq!(r.euid == 0, crate::sys::is_root());
+        assert_eq!(r.euid == 0, ringway_sys::is_root());
         assert!(r.open_files.is_none_or(|n| n > 0));
     }
 }

@@ -1,8 +1,8 @@
 //! Each state of an interface has its finding and cure.
 
 use super::*;
-use crate::nic::Hook;
-use crate::probe::Status;
+use crate::Status;
+use ringway_nic::Hook;
 
 fn veth() -> Interface {
     let gro = vec!["rx-gro".to_owned()];
