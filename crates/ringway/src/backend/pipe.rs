@@ -10,6 +10,7 @@
 //! nobody else may write in ([`PrivateDir`]). A region that is sent to other processes is a memfd
 //! whose size is sealed.
 
+use std::any::Any;
 use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -259,7 +260,12 @@ fn open_end(
     let file = File::from(region);
     let layout = layout_in(&file, name)?;
     let region = Region::over(file.into(), layout, Backing::File, Alloc::none())?;
-    let rings = |first: u32| Lease::of(&region, first / 2, vec![first, first + 1], layout.slots);
+    let files = files.map(Arc::new);
+    let rings = |first: u32| {
+        // Only the end that is opened is in use, but both leases go with it.
+        let kept = files.clone().map(|files| -> Arc<dyn Any + Send + Sync> { files });
+        Lease::of(&region, first / 2, vec![first, first + 1], layout.slots, kept)
+    };
     let [a, b, c, d] = bells;
     let (open, close) = (rings(0), rings(2));
     let view = |lease: &Lease, k: usize| lease.views().nth(k).expect("a pipe's end has two rings");
@@ -284,10 +290,10 @@ fn open_end(
     })
 }
 
-/// An end of a pipe; removes the files when it is the last.
+/// An end of a pipe. Its rings keep the files as it does, and the last of them gives the end back.
 #[derive(Debug)]
 struct End {
-    _files: Option<Files>,
+    _files: Option<Arc<Files>>,
 }
 
 impl Control for End {
@@ -296,7 +302,7 @@ impl Control for End {
     }
 }
 
-/// The files of a pipe with a name.
+/// The files of a pipe with a name, and the lock on an end: given back, and removed when no end is in use, by `drop`.
 #[derive(Debug)]
 struct Files {
     /// The directory of all pipes.

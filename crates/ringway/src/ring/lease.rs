@@ -1,5 +1,7 @@
 //! A port's place in a region.
 
+use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 
 use super::shape::PortShape;
@@ -10,13 +12,23 @@ use crate::memory::Region;
 
 /// A port's place in a region: interface descriptor, rings and their buffers. Given back when the last ring of
 /// the port is dropped.
-#[derive(Debug)]
 pub(crate) struct Lease {
     region: Region,
     interface: u32,
     rings: Vec<u32>,
     slots: u32,
     owned: bool,
+    /// What the place needs for as long as a ring is in use: a lock on it, say.
+    _kept: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease")
+            .field("interface", &self.interface)
+            .field("rings", &self.rings)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Lease {
@@ -25,7 +37,8 @@ impl Lease {
         let count = shape.tx_rings + shape.rx_rings;
         let mut alloc = region.alloc();
         let (interface, rings) = alloc.take_port(count, count * shape.slots)?;
-        let lease = Self { region: region.clone(), interface, rings, slots: shape.slots, owned: true };
+        let lease =
+            Self { region: region.clone(), interface, rings, slots: shape.slots, owned: true, _kept: None };
         let place = Place {
             layout: &region.shared().layout,
             interface,
@@ -40,9 +53,15 @@ impl Lease {
         Ok(Arc::new(lease))
     }
 
-    /// The place of a port that another process laid out.
-    pub(crate) fn of(region: &Region, interface: u32, rings: Vec<u32>, slots: u32) -> Arc<Self> {
-        Arc::new(Self { region: region.clone(), interface, rings, slots, owned: false })
+    /// The place of a port that another process laid out. `kept` is dropped with its last ring.
+    pub(crate) fn of(
+        region: &Region,
+        interface: u32,
+        rings: Vec<u32>,
+        slots: u32,
+        kept: Option<Arc<dyn Any + Send + Sync>>,
+    ) -> Arc<Self> {
+        Arc::new(Self { region: region.clone(), interface, rings, slots, owned: false, _kept: kept })
     }
 
     pub(crate) fn views(&self) -> impl Iterator<Item = RingView> + '_ {

@@ -21,7 +21,7 @@ use ringway_wire::offload::Gso;
 pub(super) fn assemble(core: &Arc<Core>, now: &[Look], options: &OpenOptions) -> Result<Made> {
     let name = &core.name;
     let (rings, slots) = (core.shape.rings, core.shape.slots);
-    let lease = Lease::of(&core.region, 0, (0..2 * rings).collect(), slots);
+    let lease = Lease::of(&core.region, 0, (0..2 * rings).collect(), slots, None);
     let views: Vec<RingView> = lease.views().collect();
     repair(&views);
     let registration = Registration::new(name, rings, rings)?;
