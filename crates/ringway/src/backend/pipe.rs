@@ -150,7 +150,7 @@ fn take(
 pub struct PipeFds {
     /// The region: a memfd whose size is sealed (`F_SEAL_SHRINK`, `F_SEAL_GROW`, `F_SEAL_SEAL`).
     pub region: OwnedFd,
-    /// Doorbells: of the receiver and of the sender on the way `{` to `}`, then on the way back.
+    /// Doorbells, which are FIFOs: of the receiver and of the sender on the way `{` to `}`, then on the way back.
     pub bells: [OwnedFd; 4],
 }
 
@@ -171,12 +171,12 @@ pub struct PipeFds {
 /// # Errors
 /// [`ErrorKind::Invalid`] for less than 2 or more than 65536 slots; when descriptors or memory run out.
 pub fn pipe_fds(slots: u32) -> Result<PipeFds> {
-    let io = |e| Error::io("pipe", "eventfd failed", e);
+    let io = |e| Error::io("pipe", "making a doorbell failed", e);
     let layout = layout_of(&spec(slots))?;
     let region = fd::memfd(c"ringway-pipe", layout.total as u64)
         .map_err(|e| Error::io("pipe", "memfd_create failed", e))?;
     lay_out(&region, layout)?;
-    let bell = || fd::eventfd().map_err(io);
+    let bell = || fd::fifo().map_err(io);
     Ok(PipeFds { region, bells: [bell()?, bell()?, bell()?, bell()?] })
 }
 
@@ -187,18 +187,18 @@ pub fn pipe_fds(slots: u32) -> Result<PipeFds> {
 /// pipe's, or the region is not sealed. Its maker could end this process by cutting it short.
 pub fn open_pipe_fds(fds: &PipeFds, end: PipeEnd) -> Result<Port> {
     let name = PortName::Pipe { name: "fds".into(), id: String::new(), end }.to_string();
-    let dup = |fd: &OwnedFd| fd.try_clone().map_err(|e| Error::io(&name, "dup failed", e));
     if !fd::has_sealed_size(fds.region.as_fd()) {
         let what = "the size of the region is not sealed: another process could cut it short";
         return Err(Error::new(ErrorKind::Invalid, &name, what).cure("make the pipe with pipe_fds"));
     }
     let region = reopen(&fds.region).map_err(|e| Error::io(&name, "reopening the region failed", e))?;
-    let mut bells = Vec::new();
-    for b in &fds.bells {
-        bells.push(Arc::new(dup(b)?));
-    }
-    let bells: [Arc<OwnedFd>; 4] =
-        bells.try_into().map_err(|_| Error::new(ErrorKind::Invalid, &name, "a pipe has four doorbells"))?;
+    let bell = |k: usize| {
+        let bell = fd::reopen_fifo(fds.bells[k].as_fd());
+        bell.map(Arc::new).map_err(|e| {
+            Error::io(&name, "reopening a doorbell failed", e).cure("make the pipe with pipe_fds")
+        })
+    };
+    let bells = [bell(0)?, bell(1)?, bell(2)?, bell(3)?];
     hold_end(&region, end, &name)?;
     Port::assemble(open_end(&name, region.into(), bells, end, None)?, "")
 }
