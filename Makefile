@@ -7,11 +7,13 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
 BUILT ?= $(TARGET)/install
 PREFIX ?= /usr/local
 
-# The command without benchmarks, and the library, which `make install` takes. `make demo` and `make bench` build the command with them.
+# The command without benchmarks, and the libraries, which `make install` takes. `make demo` and `make bench` build the command with them.
 all: setup
 	$(CARGO) build --release -p ringway-cli --no-default-features
 	$(CARGO) build --release -p ringway-preload
+	$(CARGO) build --release -p ringway-c
 	@install -d $(BUILT)
+	crates/ringway-c/c-library link $(TARGET)/libringway_c.a $(BUILT)
 	@install -m 755 $(TARGET)/ringway $(TARGET)/libringway_preload.so $(BUILT)/
 
 setup:
@@ -88,7 +90,7 @@ bench-report:
 	$(TARGET)/ringway rfc2544 diff $(REPORT)/linux-bridge.json $(REPORT)/ringway-switch.json | tee $(REPORT)/diff.txt; \
 	echo "$(REPORT) has the pages, tables and numbers" >&2; exit $${status:-0}
 
-# The command, and where it looks for it the library that `ringway run` puts under programs. Build with `make all` first.
+# The command, where it looks for it the library that `ringway run` puts under programs, and the C library with its header. Build with `make all` first.
 install:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ringway
 	install -m 755 $(BUILT)/ringway $(DESTDIR)$(PREFIX)/bin/
@@ -96,6 +98,7 @@ install:
 	for name in libpcap.so.0.8 libpcap.so.1 libpcap.so; do \
 		ln -sf libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/$$name; \
 	done
+	crates/ringway-c/c-library install $(BUILT) $(PREFIX) $(DESTDIR)
 
 docs: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

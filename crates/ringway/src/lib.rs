@@ -57,6 +57,8 @@ pub use port::name::{
     Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions,
 };
 pub use port::{CounterWatch, CtrlC, OpenOptions, Port, PortInfo, Waiter, Wakeable};
+#[doc(hidden)]
+pub use ring::RawRing;
 pub use ring::{Pairing, PortShape, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
 pub use ringway_wire::offload::Gso;
 #[doc(hidden)]

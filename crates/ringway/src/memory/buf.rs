@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "a token gives the bytes of its buffer")]
 
 use super::region::Region;
+use crate::abi::layout::FIRST_BUF;
 
 impl Region {
     /// Takes a buffer that belongs to no slot, or `None` when all are in use.
@@ -9,6 +10,19 @@ impl Region {
     pub fn take_buf(&self) -> Option<Buf> {
         let idx = self.alloc().take_buf()?;
         Some(Buf { region: self.clone(), idx })
+    }
+}
+
+impl Region {
+    /// The token of a buffer whose index a program in another language had; `None` for no index of a buffer.
+    ///
+    /// # Safety
+    /// No slot and no other token has the index.
+    #[doc(hidden)]
+    #[must_use]
+    pub unsafe fn buf_from_index(&self, idx: u32) -> Option<Buf> {
+        let there = (FIRST_BUF..self.shared().layout.bufs).contains(&idx);
+        there.then(|| Buf { region: self.clone(), idx })
     }
 }
 
@@ -42,6 +56,16 @@ impl Buf {
     #[must_use]
     pub fn region(&self) -> &Region {
         &self.region
+    }
+
+    /// The index, for a program in another language; the buffer stays taken until [`Region::buf_from_index`].
+    #[doc(hidden)]
+    #[must_use]
+    pub fn into_index(self) -> u32 {
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is never dropped, so its handle is dropped once: here.
+        drop(unsafe { std::ptr::read(&raw const this.region) });
+        this.idx
     }
 
     /// Takes `other` as the index held and returns the index held before.
@@ -79,6 +103,18 @@ mod tests {
         drop(a);
         assert_eq!(r.take_buf().unwrap().bytes()[2047], 7);
         assert!(b.region().ptr_eq(&r));
+    }
+
+    #[test]
+    fn a_token_is_an_index_for_a_while() {
+        let r = Region::memfd(&RegionSpec { buffers: 3, ..RegionSpec::default() }).unwrap();
+        let idx = r.take_buf().unwrap().into_index();
+        assert_eq!(r.free_bufs(), 0);
+        // SAFETY: no token has the indexes: the first is none, the second was just given out.
+        let back = unsafe { [r.buf_from_index(3), r.buf_from_index(idx)] };
+        assert!(back[0].is_none() && back[1].is_some());
+        drop(back);
+        assert_eq!(r.free_bufs(), 1);
     }
 
     #[test]

@@ -89,6 +89,13 @@ impl Region {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// An address that no other living region has.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn id(&self) -> *const () {
+        Arc::as_ptr(&self.0).cast()
+    }
+
     /// Buffers that belong to no slot and no token.
     #[must_use]
     pub fn free_bufs(&self) -> usize {

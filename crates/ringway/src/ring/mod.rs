@@ -17,6 +17,7 @@ mod own_view;
 mod own_words;
 mod owned;
 mod partial;
+mod raw;
 mod rx;
 mod shape;
 mod sync;
@@ -28,6 +29,8 @@ pub(crate) use lease::Lease;
 pub use lend::{Room, SentFrames};
 pub(crate) use owned::{RingParts, Span};
 pub(crate) use partial::Finisher;
+#[doc(hidden)]
+pub use raw::RawRing;
 pub use rx::{RxBurst, RxFrame, RxRing};
 pub use shape::PortShape;
 pub(crate) use sync::{RxSync, TxSync};

@@ -27,7 +27,7 @@ use ringway_wire::offload::Offload;
 /// ```
 #[derive(Debug)]
 pub struct RxRing {
-    ring: Owned,
+    pub(super) ring: Owned,
     backend: Box<dyn RxSync>,
 }
 

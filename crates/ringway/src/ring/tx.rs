@@ -27,7 +27,7 @@ use crate::memory::{Buf, Region};
 /// ```
 #[derive(Debug)]
 pub struct TxRing {
-    ring: Owned,
+    pub(super) ring: Owned,
     backend: Box<dyn TxSync>,
 }
 

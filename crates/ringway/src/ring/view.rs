@@ -23,11 +23,11 @@ use crate::sys::time;
 /// are made only for buffers of slots that the maker owns.
 #[derive(Debug, Clone)]
 pub(crate) struct RingView {
-    header: NonNull<u8>,
+    pub(super) header: NonNull<u8>,
     pub(super) slots: NonNull<AtomicU64>,
-    bufs: NonNull<u8>,
+    pub(super) bufs: NonNull<u8>,
     num: u32,
-    nbufs: u32,
+    pub(super) nbufs: u32,
     buf_size: u32,
     number: u32,
     region: Region,

@@ -1,0 +1,174 @@
+//! The structs of the header that functions of the library read or write. `tests/layout.rs` holds both against each other.
+
+use std::ffi::{c_char, c_void};
+use std::ptr::{null, null_mut};
+
+/// `struct rw_ring`: what the program sees of a ring.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct RingView {
+    pub(crate) head: u32,
+    pub(crate) tail: u32,
+    pub(crate) num_slots: u32,
+    pub(crate) buf_size: u32,
+    pub(crate) num_bufs: u32,
+    pub(crate) skipped: u32,
+    pub(crate) slots: *mut c_void,
+    pub(crate) bufs: *mut u8,
+    pub(crate) exchanges_in: *const c_void,
+    pub(crate) header: *mut c_void,
+    pub(crate) user: *mut c_void,
+    pub(crate) number: u32,
+    pub(crate) direction: u32,
+}
+
+/// `struct rw_buf`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Buf {
+    pub(crate) data: *mut u8,
+    pub(crate) index: u32,
+    pub(crate) size: u32,
+    pub(crate) exchanges_in: *const c_void,
+}
+
+/// `struct rw_options`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Options {
+    pub(crate) size: usize,
+    pub(crate) take: *const c_char,
+    pub(crate) region: *const ringway::Region,
+    pub(crate) slots: u32,
+    pub(crate) extra_bufs: u32,
+    pub(crate) gso: u32,
+    pub(crate) promiscuous: i32,
+    pub(crate) copy: u8,
+    pub(crate) send_only: u8,
+    pub(crate) raw: u8,
+    pub(crate) reserved: [u8; 5],
+}
+
+/// `struct rw_port_info`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PortInfo {
+    pub(crate) name: *const c_char,
+    pub(crate) backend: *const c_char,
+    pub(crate) tx_rings: u32,
+    pub(crate) rx_rings: u32,
+    pub(crate) slots: u32,
+    pub(crate) buf_size: u32,
+    pub(crate) max_frame: u32,
+    pub(crate) host: u32,
+    pub(crate) memory: u64,
+}
+
+/// `struct rw_region_spec`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RegionSpec {
+    pub(crate) ports: u32,
+    pub(crate) rings: u32,
+    pub(crate) slots: u32,
+    pub(crate) buffers: u32,
+    pub(crate) buf_size: u32,
+    pub(crate) ebpf: u32,
+}
+
+/// Places for drops in `struct rw_counters`.
+pub(crate) const MAX_DROPS: usize = 32;
+
+/// `struct rw_counters`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    pub(crate) frames_in: u64,
+    pub(crate) frames_out: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) syncs: u64,
+    pub(crate) busy_syncs: u64,
+    pub(crate) resets: u64,
+    pub(crate) wakeups: u64,
+    pub(crate) wakeups_withheld: u64,
+    pub(crate) drops: [u64; MAX_DROPS],
+}
+
+/// `struct rw_port_counters`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PortCounters {
+    pub(crate) rx: Counters,
+    pub(crate) tx: Counters,
+}
+
+/// `struct rw_open_port`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenPort {
+    pub(crate) name: *const c_char,
+    pub(crate) backend: *const c_char,
+    pub(crate) interface: *const c_char,
+    pub(crate) pid: u32,
+    pub(crate) number: u32,
+    pub(crate) counters: PortCounters,
+}
+
+/// `struct rw_switch_spec`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SwitchSpec {
+    pub(crate) slots: u32,
+    pub(crate) rings: u32,
+    pub(crate) buf_size: u32,
+    pub(crate) quota: u32,
+    pub(crate) ageing_ms: i64,
+    pub(crate) module: *const c_char,
+}
+
+/// `struct rw_switch_port`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SwitchPort {
+    pub(crate) name: *const c_char,
+    pub(crate) number: u32,
+    pub(crate) pid: u32,
+    pub(crate) ifindex: u32,
+    pub(crate) flags: u32,
+    pub(crate) counters: PortCounters,
+    pub(crate) copies: u64,
+    pub(crate) waiting: u64,
+    pub(crate) addresses: u32,
+    pub(crate) reserved: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            size: size_of::<Self>(),
+            take: null(),
+            region: null(),
+            slots: 0,
+            extra_bufs: 0,
+            gso: 0,
+            promiscuous: 0,
+            copy: 0,
+            send_only: 0,
+            raw: 0,
+            reserved: [0; 5],
+        }
+    }
+}
+
+impl Default for SwitchSpec {
+    fn default() -> Self {
+        Self { slots: 0, rings: 0, buf_size: 0, quota: 0, ageing_ms: 0, module: null() }
+    }
+}
+
+impl Default for Buf {
+    /// No buffer, as a program has it when it gave one back.
+    fn default() -> Self {
+        Self { data: null_mut(), index: 0, size: 0, exchanges_in: null() }
+    }
+}
