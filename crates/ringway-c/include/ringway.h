@@ -169,6 +169,9 @@ static inline int rw_rx_chain_(struct rw_ring *rx, struct rw_frame *frame)
 {
 	uint32_t at = rx->head, slots = 0, total = 0;
 	int good = 1, more = 1;
+	frame->data = NULL;
+	frame->len = 0;
+	frame->flags = 0;
 	while (more && at != rx->tail) {
 		struct rw_slot slot = rw_slot_get(rx, at);
 		uint8_t *data = rw_slot_buf(rx, slot);
@@ -574,7 +577,7 @@ struct rw_fib_reader;
  * network byte order everywhere: struct in_addr or struct in6_addr. */
 int rw_fib_new(int family, size_t routes, struct rw_fib **fib);
 void rw_fib_free(struct rw_fib *fib);
-/* Sets the next hop of a prefix. Bits behind `prefix_len` must be 0. */
+/* Sets the next hop of a prefix. Bits of the address behind `prefix_len` are left out. */
 int rw_fib_insert(struct rw_fib *fib, const void *address, uint32_t prefix_len, uint16_t next_hop);
 /* Returns 1, or 0 when there is no such prefix. */
 int rw_fib_remove(struct rw_fib *fib, const void *address, uint32_t prefix_len);

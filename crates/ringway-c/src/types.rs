@@ -172,3 +172,59 @@ impl Default for Buf {
         Self { data: null_mut(), index: 0, size: 0, exchanges_in: null() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::io::Write as _;
+    use std::mem::offset_of;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Lines of C that hold only when the struct of the header is as that of Rust.
+    macro_rules! assertions {
+        ($text:ident, $($type:ident = $name:literal { $($member:ident),* })*) => {$(
+            let size = size_of::<$type>();
+            writeln!($text, "_Static_assert(sizeof(struct {}) == {size}, \"\");", $name).unwrap();
+            $(
+                let (member, at) = (stringify!($member), offset_of!($type, $member));
+                writeln!($text, "_Static_assert(offsetof(struct {}, {member}) == {at}, \"{member}\");", $name)
+                    .unwrap();
+            )*
+        )*};
+    }
+
+    #[test]
+    fn structs_are_as_the_header_has_them() {
+        let mut text = String::from("#include <ringway.h>\n");
+        assertions! { text,
+            RingView = "rw_ring" {
+                head, tail, num_slots, buf_size, num_bufs, skipped, slots, bufs, exchanges_in, header, user, number, direction
+            }
+            Buf = "rw_buf" { data, index, size, exchanges_in }
+            Options = "rw_options" {
+                size, take, region, slots, extra_bufs, gso, promiscuous, copy, send_only, raw, reserved
+            }
+            PortInfo = "rw_port_info" {
+                name, backend, tx_rings, rx_rings, slots, buf_size, max_frame, host, memory
+            }
+            RegionSpec = "rw_region_spec" { ports, rings, slots, buffers, buf_size, ebpf }
+            Counters = "rw_counters" {
+                frames_in, frames_out, bytes_out, syncs, busy_syncs, resets, wakeups, wakeups_withheld, drops
+            }
+            PortCounters = "rw_port_counters" { rx, tx }
+            OpenPort = "rw_open_port" { name, backend, interface, pid, number, counters }
+            SwitchSpec = "rw_switch_spec" { slots, rings, buf_size, quota, ageing_ms, module }
+            SwitchPort = "rw_switch_port" {
+                name, number, pid, ifindex, flags, counters, copies, waiting, addresses, reserved
+            }
+        }
+        let include = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-std=c11", "-fsyntax-only", "-I", include, "-x", "c", "-"]).stdin(Stdio::piped());
+        let mut compiler = compiler.spawn().unwrap();
+        compiler.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        assert!(compiler.wait().unwrap().success(), "{text}");
+    }
+}
