@@ -43,6 +43,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
+	rw_drain(tx, 1000);
 	rw_read_counters(port, &counters);
 	printf("%" PRIu64 " frames left, %" PRIu64 " bytes\n", counters.tx.frames_out, counters.tx.bytes_out);
 	rw_close(port);

@@ -445,6 +445,10 @@ int rw_sync(struct rw_ring *ring);
 /* Moves up to `max` slots from rx to tx, without a copy where both lie in one region; returns the slots moved. Syncs neither. */
 int rw_forward(struct rw_ring *rx, struct rw_ring *tx, uint32_t max);
 
+/* Sends until the other side took all slots before head, for `timeout_ms` at most (negative: without limit). Returns the slots that it
+ * did not take. Where the other side is slower, rw_sync() alone leaves some in the ring, and rw_close() drops them. */
+int rw_drain(struct rw_ring *tx, int timeout_ms);
+
 /* Waits until a ring has something, for `timeout_ms` at most (negative: without limit), and syncs all. 1; 0 when the time is over or a
  * signal came. */
 int rw_wait(struct rw_ring *const *rings, size_t n, int timeout_ms);

@@ -1,7 +1,7 @@
 //! A ring: what the program sees, and the library's ring behind it.
 
-use std::os::fd::{AsFd, AsRawFd, RawFd};
-use std::time::Duration;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::time::{Duration, Instant};
 
 use ringway::{Error, ErrorKind, RawRing, Result, RxRing, TxRing, Waiter, Wakeable};
 
@@ -125,6 +125,47 @@ pub(crate) fn forward(from: &mut Ring, to: &mut Ring, max: u32) -> Result<u32> {
     from.show();
     to.show();
     moved
+}
+
+/// Sends until the other side took all that is filled, or the time is over; returns the slots that it did not take.
+pub(crate) fn drain(ring: &mut Ring, timeout: Duration) -> Result<u32> {
+    ring.with(|end| {
+        let End::Tx(tx) = end else {
+            let what = "there is nothing to drain in an rx ring";
+            return Err(Error::new(ErrorKind::Invalid, "rw_drain", what).cure("pass rw_tx()"));
+        };
+        let end = Instant::now() + timeout;
+        tx.sync()?;
+        while tx.pending() > 0 {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            Waiter::new(Duration::ZERO)?.wait(&mut [&mut Pending(tx)], left)?;
+        }
+        Ok(tx.pending())
+    })
+}
+
+/// A tx ring that has something when the other side took all of it.
+#[derive(Debug)]
+struct Pending<'a>(&'a mut TxRing);
+
+impl AsFd for Pending<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Wakeable for Pending<'_> {
+    fn sync(&mut self) -> Result<u32> {
+        self.0.sync()?;
+        Ok(u32::from(self.0.pending() == 0))
+    }
+
+    fn arm(&mut self) -> Result<bool> {
+        self.0.arm_pending()
+    }
 }
 
 /// Waits until one of the rings has something. Without a waiter it makes one for the sleep.

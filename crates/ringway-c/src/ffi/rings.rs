@@ -35,6 +35,11 @@ extern "C" fn rw_forward(rx: *mut Ring, tx: *mut Ring, max: u32) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn rw_drain(tx: *mut Ring, timeout_ms: c_int) -> c_int {
+    status(|| Ok(ring::drain(exclusive(tx, "the ring")?, timeout(timeout_ms))? as c_int))
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn rw_wait(rings: *const *mut Ring, n: usize, timeout_ms: c_int) -> c_int {
     status(|| Ok(ring::wait(&mut all(rings, n)?, None, timeout(timeout_ms))?.into()))
 }

@@ -24,6 +24,7 @@ static void lengths(struct rw_port *out, struct rw_port *in)
 		CHECK(rw_frame_copy(rx, &frame, got, 10) == 10);
 		CHECK(rw_rx_next(rx, &frame) == 0);
 	}
+	CHECK(rw_drain(tx, 0) == 0);
 	CHECK(rw_tx_push(tx, sent, (size_t)tx->buf_size * (RW_MAX_CHAIN + 1)) == 0);
 }
 

@@ -24,6 +24,7 @@ static void null_pointers(void)
 	REFUSED(rw_ring_fd(NULL));
 	REFUSED(rw_sync(NULL));
 	REFUSED(rw_arm(NULL));
+	REFUSED(rw_drain(NULL, 0));
 	REFUSED(rw_forward(NULL, NULL, 1));
 	REFUSED(rw_wait(NULL, 1, 0));
 	REFUSED(rw_wait(&none, 1, 0));
@@ -97,6 +98,7 @@ static void rings(void)
 	REFUSED(rw_forward(twice[0], twice[0], 1));
 	REFUSED(rw_forward(rw_tx(port, 0), twice[0], 1));
 	REFUSED(rw_sync((struct rw_ring *)(uintptr_t)((char *)twice[0] + 1)));
+	REFUSED(rw_drain(twice[0], 0));
 	CHECK(rw_rx_next(twice[0], &frame) == 0 && rw_wait(twice, 1, 0) == 0);
 	slot = rw_slot_get(twice[0], twice[0]->num_slots);
 	CHECK(slot.buf_idx == 0 && rw_slot_buf(twice[0], slot) == NULL);

@@ -22,7 +22,7 @@ static void *sender(void *arg)
 		if (i % 256 == 0)
 			CHECK(rw_sync(tx) >= 0);
 	}
-	CHECK(rw_sync(tx) >= 0);
+	CHECK(rw_drain(tx, -1) == 0);
 	return NULL;
 }
 
