@@ -102,7 +102,8 @@ struct rw_ring {
 	uint32_t direction;       /* enum rw_direction */
 };
 
-/* A received frame. It may be used until the next rw_sync() of its ring. */
+/* A received frame. It may be used until the next rw_sync() of its ring. The process at the far end of a pipe may change its bytes
+ * meanwhile: a program that does not trust it copies a frame before it checks it. */
 struct rw_frame {
 	uint8_t *data;  /* its bytes, or the bytes in its first slot */
 	uint32_t len;   /* bytes at data */
@@ -253,9 +254,15 @@ static inline size_t rw_frame_copy(const struct rw_ring *rx, const struct rw_fra
 	return done;
 }
 
-/* With RW_OFFLOAD in frame->flags, the word that says what is left to be done on it; else 0. From bit 0: start of the sum (16 bits),
- * offset of the checksum behind it (12), whether there is a checksum to finish, ECN, kind of segments (2: 0 none, 1 TCP over IPv4,
- * 2 TCP over IPv6, 3 UDP), their size (16), length of the headers (16). */
+/* With RW_OFFLOAD in frame->flags, the word that says what is left to be done on it; else 0. From the lowest bit:
+ *	16 bits   where the sum starts
+ *	12 bits   offset of the checksum from there
+ *	1 bit     whether there is a checksum to finish
+ *	1 bit     whether the headers have ECN
+ *	2 bits    kind of segments: 0 none, 1 TCP over IPv4, 2 TCP over IPv6, 3 UDP
+ *	16 bits   their size
+ *	16 bits   length of the headers
+ */
 static inline uint64_t rw_frame_offload(const struct rw_ring *rx, const struct rw_frame *frame)
 {
 	if (!(frame->flags & RW_OFFLOAD) || frame->at >= rx->num_slots)
@@ -324,9 +331,9 @@ static inline int rw_tx_push(struct rw_ring *tx, const void *data, size_t len)
 	return 1;
 }
 
-/* Sends a frame that rw_rx_next() gave: rings of ports that were opened together exchange buffers, others copy. 1; 0 when it does not
- * fit now; RW_UNSUPPORTED, without a text, for a frame that only rw_forward() hands on: one with RW_OFFLOAD, and one of several slots
- * to a ring of smaller buffers. */
+/* Sends a frame that rw_rx_next() gave: rings of ports that were opened together exchange buffers, others copy. 1, or 0 when it does
+ * not fit now. Only rw_forward() hands on frames with RW_OFFLOAD, and frames of several slots to a ring of smaller buffers. For them
+ * the result is RW_UNSUPPORTED, without a text. */
 static inline int rw_tx_move(struct rw_ring *tx, struct rw_ring *rx, const struct rw_frame *frame)
 {
 	uint32_t k, len;
@@ -465,7 +472,7 @@ int rw_arm(struct rw_ring *ring);
 int rw_ring_fd(const struct rw_ring *ring);
 int rw_port_fd(const struct rw_port *port);
 
-/* Memory for several ports that are opened one after the other. The port's region may also be a pipe's or a switch's own. */
+/* Memory for several ports that are opened one after the other. Pipes by name and ports of switches have memory of their own. */
 struct rw_region_spec {
 	uint32_t ports;
 	uint32_t rings;    /* of all ports */

@@ -1,7 +1,7 @@
 //! The exported functions: C's arguments in, C's results out.
 //!
-//! All pointers come from C programs, which keep the contract of ringway.h: a handle is one that the library gave and that was not
-//! freed, texts end with a NUL, arrays have as many elements as the program says. The functions look for null and for addresses that
+//! All pointers come from C programs, which keep the contract of ringway.h. The library gave each handle, and it was not freed. Texts
+//! end with a NUL. Arrays have as many elements as the program says. The functions look for null and for addresses that
 //! are not aligned. They are not marked unsafe, as no Rust code calls them. No panic leaves them: see [`status`] and [`or`].
 #![allow(unsafe_code, reason = "C programs pass pointers")]
 
@@ -136,5 +136,37 @@ fn free<T>(handle: *mut T) {
     if check(handle, "handle").is_ok() {
         // SAFETY: `give` made it, and the program does not use it again. A panic while it is dropped goes no further.
         let _ = caught(|| drop(unsafe { Box::from_raw(handle) }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_with_a_text() {
+        assert_eq!(status(|| panic!("slot {} of 2", 3)), -11);
+        let seen = last_error::show(
+            |kind, text, cure| (kind, text.to_owned(), cure.is_some()),
+            (0, c"".into(), false),
+        );
+        assert!(seen.0 == -11 && seen.2 && seen.1.to_string_lossy().contains("slot 3 of 2"), "{seen:?}");
+        assert_eq!(or(7, || panic!("no more")), 7);
+    }
+
+    #[test]
+    fn arrays_larger_than_memory_are_refused() {
+        let one = 1u64;
+        assert!(several(&raw const one, usize::MAX, "the array").is_err());
+        assert!(several(std::ptr::null::<u64>(), 1, "the array").is_err());
+        assert_eq!(several(std::ptr::null::<u64>(), 0, "the array").unwrap().len(), 0);
+        assert_eq!(several(&raw const one, 1, "the array").unwrap(), [1]);
+    }
+
+    #[test]
+    fn text_is_text() {
+        assert_eq!(text(c"loop:".as_ptr(), "the name").unwrap(), "loop:");
+        assert!(text(c"\xff".as_ptr(), "the name").unwrap_err().to_string().contains("no UTF-8"));
+        assert!(text_or_none(std::ptr::null(), "the filter").unwrap().is_none());
     }
 }

@@ -76,6 +76,27 @@ static void buffers(void)
 	rw_close(port);
 }
 
+/* Ports that are opened one after the other in one region. */
+static void regions(void)
+{
+	struct rw_region_spec spec = {2, 4, 64, 4 * 64 + RW_FIRST_BUF, 2048, 0};
+	struct rw_options options = RW_OPTIONS_INIT;
+	struct rw_port *ports[2], *none;
+	struct rw_region *region;
+
+	CHECK(rw_region_new(&spec, &region) == 0);
+	options.region = region;
+	options.slots = 64;
+	CHECK(rw_open("loop:", &options, &ports[0]) == 0 && rw_open("loop:", &options, &ports[1]) == 0);
+	CHECK(rw_open("loop:", &options, &none) == RW_INVALID);
+	rw_region_free(region);
+	moves(ports[0], ports[1], 1);
+	rw_close(ports[0]);
+	rw_close(ports[1]);
+	spec.buf_size = 7;
+	CHECK(rw_region_new(&spec, &region) == RW_INVALID);
+}
+
 /* A wrong head moves nothing, and a bad slot is skipped; both are counted. */
 static void faults(void)
 {
@@ -131,6 +152,7 @@ int main(int argc, char **argv)
 	moves(together[0], together[1], 1);
 	moves(alone, together[1], 0);
 	buffers();
+	regions();
 	faults();
 	rw_close(ends[0]);
 	rw_close(ends[1]);

@@ -46,7 +46,7 @@ fn structs() -> Vec<(String, Vec<String>)> {
     all
 }
 
-/// Constants of the header: those of its enums, and macros that are numbers.
+/// Constants of the header: members of its enums, and macros that are numbers.
 fn constants() -> Vec<String> {
     let word = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned();
     let header = header();

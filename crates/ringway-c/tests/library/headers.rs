@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use super::support::home;
+use super::support::{compile, home};
 
 /// Compiles text as a program whose first line is the header; the compiler's warnings.
 fn warnings(compiler: &str, language: &str, standard: &str) -> String {
@@ -25,6 +25,16 @@ fn warnings(compiler: &str, language: &str, standard: &str) -> String {
     child.stdin.take().unwrap().write_all(uses.as_bytes()).unwrap();
     let done = child.wait_with_output().unwrap();
     String::from_utf8(done.stderr).unwrap() + if done.status.success() { "" } else { "it failed" }
+}
+
+/// The program in docs/c.md, as a reader would compile it.
+#[test]
+fn the_guide_has_a_program() {
+    let guide = std::fs::read_to_string(home().join("../../docs/c.md")).unwrap();
+    let program = guide.split("```c\n").nth(1).unwrap().split("```").next().unwrap();
+    let source = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide.c");
+    std::fs::write(&source, program).unwrap();
+    compile(&source);
 }
 
 #[test]

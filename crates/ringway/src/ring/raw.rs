@@ -61,8 +61,8 @@ impl RxRing {
         self.ring.range()
     }
 
-    /// The program passed the slots before `head`, which is checked before it is used. It skipped this many frames, because a slot
-    /// of theirs was bad.
+    /// The program passed the slots before `head`, which is checked before it is used. It skipped `skipped` frames with
+    /// bad slots.
     #[doc(hidden)]
     pub fn pass_to(&mut self, head: u32, skipped: u32) {
         self.ring.view.set_head(head);
