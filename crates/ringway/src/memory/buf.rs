@@ -88,7 +88,6 @@ impl Drop for Buf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::layout;
     use crate::memory::RegionSpec;
 
     #[test]
@@ -97,7 +96,7 @@ mod tests {
         let (mut a, b) = (r.take_buf().unwrap(), r.take_buf().unwrap());
         assert!(r.take_buf().is_none());
         assert_ne!(a.index(), b.index());
-        assert!(a.index() >= layout::FIRST_BUF && b.index() >= layout::FIRST_BUF);
+        assert!(a.index() >= FIRST_BUF && b.index() >= FIRST_BUF);
         a.bytes_mut().fill(7);
         assert_eq!(b.bytes()[0], 0);
         drop(a);
