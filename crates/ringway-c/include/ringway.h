@@ -331,7 +331,7 @@ static inline int rw_tx_push(struct rw_ring *tx, const void *data, size_t len)
 	return 1;
 }
 
-/* Sends a frame that rw_rx_next() gave: rings of ports that were opened together exchange buffers, others copy. 1, or 0 when it does
+/* Sends a frame that rw_rx_next() gave, once: rings of ports that were opened together exchange buffers, others copy. 1, or 0 when it does
  * not fit now. Only rw_forward() hands on frames with RW_OFFLOAD, and frames of several slots to a ring of smaller buffers. For them
  * the result is RW_UNSUPPORTED, without a text. */
 static inline int rw_tx_move(struct rw_ring *tx, struct rw_ring *rx, const struct rw_frame *frame)

@@ -15,6 +15,7 @@ static void null_pointers(void)
 	REFUSED(rw_open(NULL, &options, &port));
 	REFUSED(rw_open("loop:", NULL, NULL));
 	REFUSED(rw_open_all(NULL, 2, NULL, &port));
+	CHECK(rw_open_all(NULL, 0, NULL, NULL) <= 0);
 	REFUSED(rw_describe(NULL, &info));
 	REFUSED(rw_read_counters(NULL, NULL));
 	CHECK(rw_rx(NULL, 0) == NULL && rw_tx(NULL, 0) == NULL);
