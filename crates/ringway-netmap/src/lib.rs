@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+pub mod legacy;
 pub mod memory;
 pub mod numbers;
 pub mod options;
