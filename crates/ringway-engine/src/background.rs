@@ -6,7 +6,7 @@ use std::thread::{Builder, JoinHandle};
 use ringway::Error;
 
 use super::Signals;
-use super::work::{WorkerError, not_started, panicked, perform};
+use super::work::{Outcome, WorkerError, not_started, panicked, perform};
 
 /// A worker that its owner keeps: it ends when this is dropped.
 ///
@@ -24,7 +24,7 @@ use super::work::{WorkerError, not_started, panicked, perform};
 pub struct Background<T = (), E = Error> {
     signals: Signals,
     name: String,
-    thread: Option<io::Result<JoinHandle<Result<T, WorkerError<E>>>>>,
+    thread: Option<io::Result<JoinHandle<Outcome<T, E>>>>,
 }
 
 impl<T: Send + 'static, E: From<Error> + Send + 'static> Background<T, E> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ringway::Error;
 
 use super::Signals;
-use super::work::{WorkerError, not_started, panicked, perform};
+use super::work::{Outcome, WorkerError, not_started, panicked, perform};
 
 /// The threads of one job, which borrow what the job owns; see [`crew`].
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Crew<'scope, 'env: 'scope> {
 #[derive(Debug)]
 pub struct Worker<'scope, T, E = Error> {
     name: String,
-    thread: io::Result<ScopedJoinHandle<'scope, Result<T, WorkerError<E>>>>,
+    thread: io::Result<ScopedJoinHandle<'scope, Outcome<T, E>>>,
 }
 
 /// Has `job` start workers that `signals` stop, and returns what it returned when all workers have ended.

@@ -17,6 +17,9 @@ pub struct WorkerError<E = Error> {
     pub error: E,
 }
 
+/// How a worker ended.
+pub(super) type Outcome<T, E> = Result<T, WorkerError<E>>;
+
 impl<E: fmt::Display> fmt::Display for WorkerError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.name, self.error)
@@ -31,7 +34,7 @@ pub(super) fn perform<T, E: From<Error>>(
     cpu: Option<usize>,
     signals: &Signals,
     work: impl FnOnce() -> Result<T, E>,
-) -> Result<T, WorkerError<E>> {
+) -> Outcome<T, E> {
     // What a panic leaves behind is seen by nobody but its owner, as with a thread that panics.
     let worked = catch_unwind(AssertUnwindSafe(|| {
         cpu.map_or(Ok(()), affinity::pin)?;
