@@ -10,7 +10,7 @@ use ringway::Error;
 use super::Signals;
 use super::work::{Outcome, WorkerError, not_started, panicked, perform};
 
-/// The threads of one job, which borrow what the job owns; see [`crew`].
+/// The threads of one job, which borrow what the job owns; see [`crew()`].
 #[derive(Debug)]
 pub struct Crew<'scope, 'env: 'scope> {
     scope: &'scope Scope<'scope, 'env>,

@@ -17,7 +17,7 @@
 //! | [`Turns`] | says how much a loop takes at once and how long it looks for frames |
 //! | [`Sleeper`] | looks at rings for a while, then sleeps |
 //! | [`Signals`] | end loops: by Ctrl-C, by a guard, by a caller |
-//! | [`crew`], [`supervise`], [`beside`], [`Background`] | run loops in named threads, stop them together and join them |
+//! | [`crew()`], [`supervise`], [`beside`], [`Background`] | run loops in named threads, stop them together and join them |
 //! | [`affinity`], [`Cpus`] | keep threads on CPUs |
 //!
 //! ```

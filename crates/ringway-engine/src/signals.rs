@@ -17,7 +17,7 @@ const INTERRUPTED: i32 = 130;
 /// Signals to loops from outside. Clones are the same signals.
 ///
 /// Ctrl-C stops the loops that have [`Signals::on_ctrl_c`], a failure stops the other workers of its
-/// [`crew`](super::crew), and a limit of time is a [`rest`](Self::rest) before [`stop`](Self::stop).
+/// [`crew`](super::crew()), and a limit of time is a [`rest`](Self::rest) before [`stop`](Self::stop).
 ///
 /// ```
 /// use std::time::Duration;
