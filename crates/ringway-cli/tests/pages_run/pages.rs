@@ -267,7 +267,7 @@ fn crates() {
     symlink(programs(), release.join("release")).unwrap();
     fs::write(stage.folder().join("v4.txt"), "1.0.0.0/8 7\n1.1.1.0/24 300\n").unwrap();
     let of = |name: &str, special: &[Special]| perform(&stage, &format!("crates/{name}/README.md"), special);
-    let suites = "it takes minutes; tests `suite_io` and `suite_l3` run parts of it";
+    let suites = "it takes minutes; `suite_l3` and the unit tests of the suites run parts of it";
     of(
         "ringway-bench",
         &[
