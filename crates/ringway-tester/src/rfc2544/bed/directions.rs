@@ -1,24 +1,20 @@
 //! The directions between the ports of a test bed: put together, changed, prepared for a trial.
 
+use super::sides::{RealRx, RealTx};
 use super::spec::TestBedSpec;
 use crate::ports::announce::announce;
 use crate::ports::management::Back;
 use crate::ports::neighbour::Side;
 use crate::ports::outbox::Outbox;
-use crate::ports::rings::{RealRx, RealTx, own_drops};
-use crate::trial::format::{FCS, Format};
+use crate::ports::{ReceiveRings, SendRing};
+use crate::trial::format::Format;
 use crate::trial::frames::{Frames, Query};
 use crate::trial::loops::Direction;
 use crate::trial::port::{Clock, RxPort};
-use crate::trial::rate::SECOND;
-use crate::trial::schedule::BURST;
 use crate::trial::spec::TrialSpec;
 use crate::trial::variant::{Modifier, Variant};
 use ringway::{CounterWatch, Error, ErrorKind, Result, RxRing, TxRing};
 use std::sync::Arc;
-
-/// Syncs in which old frames are taken out of a ring at most.
-const DRAINS: u32 = 64;
 
 /// One direction, or two.
 pub(super) type Directions<C> = Vec<Direction<RealTx, RealRx<C>>>;
@@ -51,25 +47,17 @@ pub(super) fn directions<C: Clock + Clone>(
         let back = (!spec.bidirectional).then(|| halves[from].rx.take()).flatten();
         let back = back.map(|rings| Back::new(rings, halves[from].side));
         let tx = RealTx {
-            ring,
+            ring: SendRing::new(ring, halves[from].counters.clone()),
             frames,
             back,
             outbox: halves[from].outbox.clone(),
-            counters: halves[from].counters.clone(),
-            ahead_ps: 0,
-            lost_before: 0,
-            long: Vec::new(),
         };
         let rx = RealRx {
-            rings,
+            rings: ReceiveRings::new(rings, halves[to].counters.clone(), clock.clone(), spec.virtual_time),
             replies: if spec.bidirectional { None } else { halves[to].tx.take() },
             outbox: halves[to].outbox.clone(),
             side: halves[to].side,
-            clock: clock.clone(),
-            counters: halves[to].counters.clone(),
             stream,
-            ageless: spec.virtual_time,
-            slots_per_frame: 1,
             own: spec.ports[0] == spec.ports[1],
         };
         directions.push(Direction { tx, rx, stream });
@@ -91,7 +79,7 @@ pub(super) fn change<C>(
         if let Some(Modifier::Management(address)) = variant.modifier {
             let blind = "queries need one direction, and a port that also receives";
             let back = direction.tx.back.as_mut().ok_or_else(|| bad(blind.into()))?;
-            query = Some(back.find(&mut direction.tx.ring, &format.vlans, address)?);
+            query = Some(back.find(direction.tx.ring.ring(), &format.vlans, address)?);
         }
     }
     Ok(query)
@@ -115,7 +103,7 @@ pub(super) fn announce_all<C>(
         // The ring that sends there is with the receiver, or with the sender of the other direction.
         let ring = match (directions.len(), directions[k].rx.replies.is_some()) {
             (_, true) => directions[k].rx.replies.as_mut(),
-            (2, false) => Some(&mut directions[k ^ 1].tx.ring),
+            (2, false) => Some(directions[k ^ 1].tx.ring.ring()),
             _ => None,
         };
         ring.map_or(Ok(()), |ring| announce(ring, side, format))?;
@@ -132,28 +120,17 @@ pub(super) fn prepare<C: Clock>(
     plain: &Format,
     query: Option<&Query>,
 ) -> Result<()> {
-    let longest = order.mix.range().1 - FCS;
+    let longest = order.mix.range().1;
     let schedule = order.schedule();
     let (peak, marks) = (schedule.peak(), order.variant.marks(&schedule));
     announce_all(directions, &order.variant.format(plain))?;
     for direction in directions {
         direction.tx.frames.begin(marks.clone(), query.cloned());
         direction.tx.back.iter_mut().for_each(Back::begin);
-        direction.tx.lost_before = own_drops(&direction.tx.counters.counters().tx);
-        direction.tx.long.resize(if longest > buf_size { longest as usize } else { 0 }, 0);
-        direction.rx.slots_per_frame = longest.div_ceil(buf_size);
+        direction.tx.ring.begin(longest, buf_size);
+        direction.rx.rings.begin(longest, buf_size)?;
         if virtual_time {
-            let burst = BURST.min(direction.rx.capacity() / 2).max(1);
-            direction.tx.ahead_ps = ((burst as f64 / peak * SECOND as f64) as u64).max(1);
-        }
-        for ring in &mut direction.rx.rings {
-            // An endless source is never empty.
-            for _ in 0..DRAINS {
-                if ring.sync()? == 0 {
-                    break;
-                }
-                ring.burst(u32::MAX).for_each(drop);
-            }
+            direction.tx.ring.write_ahead(direction.rx.capacity(), peak);
         }
     }
     Ok(())

@@ -1,16 +1,17 @@
 //! Ports on both sides of a device.
 
 mod directions;
+mod sides;
 mod spec;
 #[cfg(test)]
 mod tests;
 
-use crate::ports::sleep::slept;
+use crate::ports::{Clocked, PortSet};
 use directions::{Directions, Half, answers, change, directions, prepare};
 pub use spec::TestBedSpec;
 use std::sync::Arc;
 
-use ringway::{Error, ErrorKind, OpenOptions, Port, Result};
+use ringway::{Error, ErrorKind, Result};
 
 use super::session::TestBed;
 use crate::ports::neighbour::Side;
@@ -28,11 +29,9 @@ use crate::trial::variant::Variant;
 #[derive(Debug)]
 pub struct RealTestBed {
     /// Kept for their counters and links; their rings are in the directions.
-    ports: Vec<Port>,
-    directions: Clocked,
+    ports: PortSet,
+    directions: Clocked<Directions<RealClock>, Directions<VirtualClock>>,
     cpus: Cpus,
-    max_frame: u32,
-    buf_size: u32,
     /// What plain frames look like.
     format: Format,
     /// What the directions send now.
@@ -40,12 +39,6 @@ pub struct RealTestBed {
     query: Option<Query>,
     /// A device of this process between the ports.
     device: Option<Box<dyn Polled>>,
-}
-
-#[derive(Debug)]
-enum Clocked {
-    Real(Directions<RealClock>, RealClock),
-    Virtual(Directions<VirtualClock>, VirtualClock),
 }
 
 impl RealTestBed {
@@ -61,29 +54,22 @@ impl RealTestBed {
             return Err(Error::new(ErrorKind::Invalid, tx, what)
                 .cure("name two ports, or loop: to measure the tester"));
         }
-        let mut options = OpenOptions::new();
-        if let Some(slots) = spec.slots {
-            options = options.slots(slots);
-        }
-        let names: &[&str] = if one { &[tx] } else { &[tx, rx] };
-        let mut ports = names.iter().map(|name| options.open(name)).collect::<Result<Vec<Port>>>()?;
+        let mut ports = PortSet::open(if one { &spec.ports[..1] } else { &spec.ports }, spec.slots)?;
         let invalid = |what: String| Error::new(ErrorKind::Invalid, tx, what);
         let mut halves = Vec::new();
         for number in 0..2 {
-            let port = if one { &mut ports[0] } else { &mut ports[number] };
+            let port = &mut ports.ports_mut()[if one { 0 } else { number }];
             let mac =
                 spec.format.macs[number].parse().map_err(|e| invalid(format!("bad MAC address: {e}")))?;
-            let takes = !one || number == 0;
+            let sends = (!one || number == 0) && !port.tx.is_empty();
             halves.push(Half {
-                tx: takes.then(|| (!port.tx.is_empty()).then(|| port.tx.remove(0))).flatten(),
+                tx: sends.then(|| port.tx.remove(0)),
                 rx: (!one || number == 1).then(|| std::mem::take(&mut port.rx)),
                 counters: port.watch(),
                 side: Side { number, mac },
                 outbox: Arc::default(),
             });
         }
-        let max_frame = ports.iter().map(|p| p.info().max_frame).min().unwrap_or(0);
-        let buf_size = ports.iter().map(|p| p.info().buf_size).min().unwrap_or(2048);
         let directions = if spec.virtual_time {
             let clock = VirtualClock::default();
             Clocked::Virtual(directions(spec, halves, &clock)?, clock)
@@ -93,7 +79,7 @@ impl RealTestBed {
         };
         let (cpus, format) = (spec.cpus.clone(), spec.format.clone());
         let variant = Variant::default();
-        Ok(Self { ports, directions, cpus, max_frame, buf_size, format, variant, query: None, device: None })
+        Ok(Self { ports, directions, cpus, format, variant, query: None, device: None })
     }
 
     /// The same with a device between its ports that is polled: by the tester itself in lock step, by a thread of its own in real time.
@@ -105,13 +91,13 @@ impl RealTestBed {
     /// Longest frame that both ports send, without FCS.
     #[must_use]
     pub fn max_frame(&self) -> u32 {
-        self.max_frame
+        self.ports.max_frame()
     }
 
     /// What serves the ports: name and backend.
     #[must_use]
     pub fn describe(&self) -> Vec<(String, String)> {
-        self.ports.iter().map(|p| (p.info().name.clone(), p.info().backend.clone())).collect()
+        self.ports.describe()
     }
 
     /// Makes the directions send what a variant asks for.
@@ -130,7 +116,7 @@ impl RealTestBed {
 
     #[cfg(test)]
     pub(super) fn counters(&self) -> ringway::PortCounters {
-        self.ports[0].counters()
+        self.ports.ports()[0].counters()
     }
 
     #[cfg(test)]
@@ -150,39 +136,26 @@ impl RealTestBed {
     }
 }
 
-/// The first port whose link is down.
-fn downed(ports: &[Port]) -> Result<Option<String>> {
-    for port in ports {
-        if !port.link_up()? {
-            return Ok(Some(port.info().name.clone()));
-        }
-    }
-    Ok(None)
-}
-
 impl TestBed for RealTestBed {
     fn run(&mut self, order: &TrialSpec, watch: &mut Watch<'_>) -> Result<TrialResult> {
-        if let Some(port) = downed(&self.ports)? {
-            return Err(
-                Error::new(ErrorKind::LinkDown, port, "the link is down").cure("set it up and start again")
-            );
-        }
+        self.ports.check_links()?;
         self.vary(&order.variant)?;
         let (format, query) = (&self.format, self.query.as_ref());
         // A trial over a link that is down is over, unless it is about that.
         let (ports, may_fall) = (&self.ports, order.link_may_fall);
+        let buf_size = ports.buf_size();
         let watch: &mut Watch<'_> =
-            &mut |live| (may_fall || matches!(downed(ports), Ok(None))) && watch(live);
+            &mut |live| (may_fall || matches!(ports.downed(), Ok(None))) && watch(live);
         let mut trial = match &mut self.directions {
             Clocked::Real(directions, clock) => {
-                prepare(directions, order, self.buf_size, false, format, query)?;
+                prepare(directions, order, buf_size, false, format, query)?;
                 let (cpus, place) = (&self.cpus, 2 * directions.len());
                 let job = || threads(directions, order, clock, cpus, watch);
                 let (trial, work) = beside(self.device.as_deref_mut(), place, || cpus.pin(place), job)?;
                 TrialResult { device: work, ..trial }
             }
             Clocked::Virtual(directions, clock) => {
-                prepare(directions, order, self.buf_size, true, format, query)?;
+                prepare(directions, order, buf_size, true, format, query)?;
                 lock_step_with(directions, self.device.as_deref_mut(), order, clock, watch)?
             }
         };
@@ -193,7 +166,7 @@ impl TestBed for RealTestBed {
         if let (Some(extra), Some(answers)) = (&mut trial.extra, answers) {
             extra.received = answers;
         }
-        if let Some(port) = downed(&self.ports)?.filter(|_| !may_fall) {
+        if let Some(port) = self.ports.downed()?.filter(|_| !may_fall) {
             trial.faults.retain(|fault| *fault != TesterFault::Interrupted);
             trial.faults.push(TesterFault::LinkDown { port });
         }
@@ -201,10 +174,6 @@ impl TestBed for RealTestBed {
     }
 
     fn pause(&mut self, ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool {
-        if let Clocked::Virtual(_, clock) = &self.directions {
-            clock.advance(ps);
-            return go_on();
-        }
-        slept(ps, go_on)
+        self.directions.pause(ps, go_on)
     }
 }
