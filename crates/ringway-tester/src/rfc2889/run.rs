@@ -6,10 +6,10 @@ use std::thread;
 
 use ringway::Result;
 
-use super::receive::{Receiver, Setting};
+use super::receive::{Setting, receiver};
 use super::traffic::{Numbers, TrialSpec};
 use super::trial::{Sent, TrialResult, conclude};
-use crate::trial::collect::Collected;
+use crate::trial::collect::{Collected, Collector};
 use crate::trial::loops::{Cpus, HEAD_START_PS, Live, VirtualClock, Watch, joined, watched};
 use crate::trial::port::{Clock, RxPort, Train, TxPort};
 use crate::trial::schedule::Schedule;
@@ -103,8 +103,7 @@ pub fn lock_step<T: TxPort, R: RxPort>(
     let setting = Setting { order, numbers, flights: &flights, start_ps, close_ps };
     let (mut senders, rxs) = halves(stations, order);
     let mut sending = transmitters(&mut senders, &schedules, setting);
-    let mut receiving: Vec<_> =
-        rxs.into_iter().enumerate().map(|(k, rx)| Receiver::new(rx, k, setting)).collect();
+    let mut receiving: Vec<_> = rxs.into_iter().enumerate().map(|(k, rx)| receiver(rx, k, setting)).collect();
     let (mut going, mut turns) = (true, 0u64);
     while going {
         turns += 1;
@@ -133,7 +132,7 @@ pub fn lock_step<T: TxPort, R: RxPort>(
         .zip(&senders)
         .map(|(departures, s)| Sent { departures, refused: s.refused })
         .collect();
-    let collected: Vec<Collected> = receiving.into_iter().map(Receiver::into_report).collect();
+    let collected: Vec<Collected> = receiving.into_iter().map(Collector::into_report).collect();
     Ok(conclude(order, numbers, &sent, &collected, going))
 }
 
@@ -156,8 +155,7 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     let setting = Setting { order, numbers, flights: &flights, start_ps, close_ps };
     let (mut senders, rxs) = halves(stations, order);
     let sending = transmitters(&mut senders, &schedules, setting);
-    let receiving: Vec<_> =
-        rxs.into_iter().enumerate().map(|(k, rx)| Receiver::new(rx, k, setting)).collect();
+    let receiving: Vec<_> = rxs.into_iter().enumerate().map(|(k, rx)| receiver(rx, k, setting)).collect();
     let stop = AtomicBool::new(false);
     let (ended, interrupted) = thread::scope(|scope| {
         // Closed when the last thread has dropped its end.
@@ -208,7 +206,7 @@ fn send<T: TxPort>(
 
 /// The loop of the receiving thread.
 fn receive<R: RxPort>(
-    mut receiving: Vec<Receiver<'_, R>>,
+    mut receiving: Vec<Collector<'_, R, impl Fn() -> u64>>,
     clock: &impl Clock,
     stop: &AtomicBool,
 ) -> Result<Vec<Collected>> {
@@ -220,5 +218,5 @@ fn receive<R: RxPort>(
         }
         std::hint::spin_loop();
     }
-    Ok(receiving.into_iter().map(Receiver::into_report).collect())
+    Ok(receiving.into_iter().map(Collector::into_report).collect())
 }

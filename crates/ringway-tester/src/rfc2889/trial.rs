@@ -10,7 +10,7 @@ use crate::trial::conclude::offered;
 use crate::trial::fault::TesterFault;
 use crate::trial::ledger::{Ledger, Received, seconds};
 use crate::trial::pauses::Pauses;
-use crate::trial::rate::{MICROSECOND, loss_ppm};
+use crate::trial::rate::loss_ppm;
 use crate::trial::result::Verdict;
 use crate::trial::transmit::Departures;
 use ringway_traffic::latency::{Latencies, LatencySummary};
@@ -113,7 +113,7 @@ impl TrialResult {
     /// Whether the only fault is that fewer frames left than asked for: the tester is at its limit.
     #[must_use]
     pub fn only_short(&self) -> bool {
-        !self.faults.is_empty() && self.faults.iter().all(|f| matches!(f.fault, TesterFault::Short { .. }))
+        !self.faults.is_empty() && self.faults.iter().all(|f| f.fault.is_short())
     }
 
     /// Whether the user ended it.
@@ -153,13 +153,10 @@ pub(super) fn conclude(
             p.offered_fps = if p.tx > 0 { offered(&s.departures, &schedule) } else { 0.0 };
             trial.largest_burst = trial.largest_burst.max(s.departures.largest);
             trial.tx_pauses.merge(&s.departures.pauses);
-            let allowed = if order.exact { 0 } else { (schedule.peak() * seconds(10 * MICROSECOND)) as u64 };
             // With flow control a port that did not take frames says something about the device.
             let held = order.held && s.refused > 0;
-            if s.departures.short > allowed && !interrupted && !held {
-                let fault = TesterFault::Short { frames: s.departures.short, allowed };
-                trial.faults.push(PortFault { port: Some(port), fault });
-            }
+            let fault = s.departures.fault(&schedule, order.exact).filter(|_| !interrupted && !held);
+            trial.faults.extend(fault.map(|fault| PortFault { port: Some(port), fault }));
         }
         let meant = order.senders.iter().zip(sent);
         p.expected =
@@ -168,7 +165,9 @@ pub(super) fn conclude(
         if order.latency {
             p.latency = latency(order, numbers, port, &c.ledger, &mut latencies);
         }
-        trial.faults.extend(faults(&p, c).into_iter().map(|fault| PortFault { port: Some(port), fault }));
+        trial
+            .faults
+            .extend(c.faults(p.expected).into_iter().map(|fault| PortFault { port: Some(port), fault }));
         trial.rx_pauses.merge(&c.pauses);
         trial.add(p);
     }
@@ -203,25 +202,6 @@ impl TrialResult {
         self.flooded += p.flooded;
         self.ports.push(p);
     }
-}
-
-/// Faults of the tester where a port received.
-fn faults(p: &PortCounts, c: &Collected) -> Vec<TesterFault> {
-    let mut faults = Vec::new();
-    if c.pauses.too_long > 0 {
-        let (longest_ns, allowed_ns) = (c.pauses.longest_ns, c.slack_ps / 1000);
-        faults.push(TesterFault::Stalled { times: c.pauses.too_long, longest_ns, allowed_ns });
-    }
-    if p.received.late > 0 {
-        faults.push(TesterFault::Late { frames: p.received.late });
-    }
-    if c.dropped > 0 {
-        faults.push(TesterFault::Overrun { frames: c.dropped });
-    }
-    if p.rx > p.expected {
-        faults.push(TesterFault::Excess { frames: p.rx - p.expected });
-    }
-    faults
 }
 
 /// Latencies of all streams that were meant for a port; they are added to `all` too.

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use ringway::Result;
 
-use super::collect::{Collector, Span};
+use super::collect::{Collector, Expected, Span};
+use super::ledger::Ledger;
 use super::port::{Clock, RxPort, TxPort};
 use super::rate::MILLISECOND;
 use super::result::TrialResult;
@@ -241,25 +242,22 @@ fn ends<'a, T: TxPort, R: RxPort>(
     schedule: &'a Schedule,
     (start_ps, close_ps): (u64, u64),
     order: &TrialSpec,
-) -> (Transmitter<'a, T>, Collector<'a, R>) {
+) -> (Transmitter<'a, T>, Collector<'a, R, impl Fn() -> u64>) {
     let wait_ps = close_ps - start_ps - schedule.end_ps();
     let transmitter =
         Transmitter::new(&mut direction.tx, schedule, flight, direction.stream, start_ps, wait_ps);
-    let span = Span { start_ps, close_ps };
-    let marks = order.variant.marks(schedule);
-    let collector = Collector::new(
-        &mut direction.rx,
-        flight,
-        direction.stream,
-        schedule.peak(),
-        span,
-        order.latency,
-        marks,
-    );
+    let ledger = Ledger::new(direction.stream, 1).with_marks(order.variant.marks(schedule));
+    let ledger = if order.latency { ledger.with_latencies() } else { ledger };
+    let sent = || flight.sent.load(Relaxed);
+    let expected = Expected { sent, received: &flight.received, peak: schedule.peak(), senders: 1 };
+    let collector = Collector::new(&mut direction.rx, ledger, expected, Span { start_ps, close_ps });
     (transmitter, collector)
 }
 
-fn finished<T: TxPort, R: RxPort>(transmitter: Transmitter<'_, T>, collector: Collector<'_, R>) -> LoopEnds {
-    let stream = collector.stream();
+fn finished<T: TxPort, R: RxPort>(
+    transmitter: Transmitter<'_, T>,
+    collector: Collector<'_, R, impl Fn() -> u64>,
+) -> LoopEnds {
+    let stream = transmitter.stream();
     LoopEnds { stream, departures: transmitter.into_report(), collected: collector.into_report() }
 }

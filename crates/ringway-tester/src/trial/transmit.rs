@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use ringway::Result;
 
+use super::fault::TesterFault;
+use super::ledger::seconds;
 use super::pauses::Pauses;
 use super::port::{Train, TxPort};
-use super::rate::MILLISECOND;
+use super::rate::{MICROSECOND, MILLISECOND};
 use super::schedule::{BURST, Cursor, Schedule};
 use ringway_traffic::latency::Latencies;
 
@@ -55,6 +57,15 @@ pub(crate) struct Departures {
     pub(crate) pauses: Pauses,
 }
 
+impl Departures {
+    /// What was wrong with the tester where this was sent. Ten microseconds' worth of the schedule may be missing, unless all has to
+    /// leave, to be `exact`.
+    pub(crate) fn fault(&self, schedule: &Schedule, exact: bool) -> Option<TesterFault> {
+        let allowed = if exact { 0 } else { (schedule.peak() * seconds(10 * MICROSECOND)) as u64 };
+        (self.short > allowed).then_some(TesterFault::Short { frames: self.short, allowed })
+    }
+}
+
 impl<'a, T: TxPort> Transmitter<'a, T> {
     /// A sender of a schedule that starts at `start_ps`. What it sends at the very last has half of `wait_ps` to arrive, or more.
     pub(crate) fn new(
@@ -83,6 +94,11 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
     /// How far the port lets the sender run ahead.
     pub(crate) fn ahead_ps(&self) -> u64 {
         self.port.ahead_ps()
+    }
+
+    /// The stream that is sent.
+    pub(crate) fn stream(&self) -> u16 {
+        self.stream
     }
 
     /// One turn of the loop; false when the schedule is over.
