@@ -172,7 +172,7 @@ fn model(args: &Args) -> Result<Target, String> {
             "{option} is for ports, and there are none: a modelled device has no rings and no threads"
         )),
         (None, Some(InnerDevice::Model(device))) => Ok(Target::Model(device.clone())),
-        (None, _) => Ok(Target::Model(DeviceSpec::link())),
+        (None, _) => Ok(Target::Model(DeviceSpec::default())),
     }
 }
 

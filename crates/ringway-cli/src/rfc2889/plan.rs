@@ -147,7 +147,7 @@ fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
         return Err("--learning-pps, --addresses and --learning-addresses must be above 0".into());
     }
     let ports = match target {
-        Target::Model(spec) => spec.model().ports,
+        Target::Model(spec) => spec.ports,
         Target::Ports(spec) => spec.ports.len(),
         Target::Dut(device, _) => device.spec.ports,
     };

@@ -1,8 +1,7 @@
 //! Running trials over several ports one after the other: repeats of invalid ones, pauses, a device that forgets, events.
 
 use std::fmt;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ringway::Result;
 use serde::{Deserialize, Serialize};
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::settings::{Settings, Test};
 use super::traffic::{Flaw, TrialSpec};
 use super::trial::TrialResult;
+use crate::trial::command::Running;
 use crate::trial::loops::{Live, Watch};
 use crate::trial::rate::{Load, SECOND};
 use crate::trial::stop::Stop;
@@ -205,36 +205,8 @@ impl<'a> Session<'a> {
 
 /// Runs the command to its end; false when the user did not want to wait for it.
 fn flushed(command: &str, listener: &mut Listener<'_>) -> std::result::Result<bool, String> {
-    let failed = |what: String| format!("flush command '{command}' {what}");
-    let child = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-    let mut child = child.map_err(|e| failed(format!("can't be started: {e}")))?;
-    let until = Instant::now() + PATIENCE;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Ok(true),
-            Ok(Some(status)) => return Err(failed(format!("failed: {status}"))),
-            Err(e) => return Err(failed(format!("can't be waited for: {e}"))),
-            Ok(None) => {}
-        }
-        if !listener(&Event::Live(Live::default())) {
-            end(&mut child);
-            return Ok(false);
-        }
-        if Instant::now() > until {
-            end(&mut child);
-            return Err(failed(format!(
-                "was ended after {} s; it has to return by itself",
-                PATIENCE.as_secs()
-            )));
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Nothing is left behind; one that has ended by itself meanwhile is as good.
-fn end(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
+    let running = Running::start("flush command", command, &[])?;
+    running.end_within(PATIENCE, &mut || listener(&Event::Live(Live::default())))
 }
 
 #[cfg(test)]

@@ -320,7 +320,7 @@ proptest! {
     fn a_pause_is_a_fault_when_the_ring_does_not_last(pps in 10_000u64..2_000_000, pause_us in 1u64..3000, slots in 64u64..2000) {
         let clock = VirtualClock::default();
         let mix = Mix::fixed(64);
-        let Direction { tx, rx, stream } = direction(DeviceSpec::link().build(None), &mix, 0);
+        let Direction { tx, rx, stream } = direction(DeviceSpec::default().build(None), &mix, 0);
         let tx = Ahead { inner: tx, ahead_ps: Rate::new(pps, 1).offset_ps(8) };
         let rx = SmallRing { inner: rx, slots, next: 0, clock: clock.clone(), at_ps: 3 * MILLISECOND, pause_ps: pause_us * 1_000_000 };
         let order = TrialSpec::at(&mix, Rate::new(pps, 1), 10 * MILLISECOND, MILLISECOND);

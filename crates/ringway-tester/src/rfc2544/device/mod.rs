@@ -24,7 +24,7 @@ pub use bed::VirtualTestBed;
 pub use inbox::Inbox;
 pub use link::Link;
 pub use router::{Router, RouterSpec};
-pub use spec::DeviceSpec;
+pub use spec::{DeviceSpec, Modelled};
 pub use switch::{Switch, SwitchSpec};
 
 use crate::trial::ledger::Ledger;

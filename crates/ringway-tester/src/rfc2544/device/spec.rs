@@ -1,14 +1,8 @@
 //! Modelled devices by name.
 
-use crate::trial::words::positive;
-use crate::trial::words::time;
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
-
 use super::{Device, Link, Switch, SwitchSpec};
 use crate::trial::rate::{MICROSECOND, SECOND};
+use crate::trial::words::{Described, InWords, positive, time};
 use ringway_traffic::number::{bits, count, frames};
 
 /// A modelled device, written `link[:delay=1us]` or
@@ -23,16 +17,17 @@ use ringway_traffic::number::{bits, count, frames};
 /// assert_eq!(spec.service_ps(64), Some(1_000_000));
 /// # Ok::<(), String>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct DeviceSpec {
-    text: String,
-    kind: Kind,
-}
+pub type DeviceSpec = InWords<Modelled>;
 
+/// One of the modelled devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Link { delay_ps: u64 },
+pub enum Modelled {
+    /// A link that each bit takes so many picoseconds for.
+    Link {
+        /// Picoseconds.
+        delay_ps: u64,
+    },
+    /// A device that stores frames.
     Switch(SwitchSpec),
 }
 
@@ -47,19 +42,19 @@ const SWITCH: SwitchSpec = SwitchSpec {
     wire_byte_ps: 0,
 };
 
-impl DeviceSpec {
-    /// An ideal link.
-    #[must_use]
-    pub fn link() -> Self {
-        Self { text: "link".into(), kind: Kind::Link { delay_ps: 0 } }
+impl Default for Modelled {
+    fn default() -> Self {
+        Self::Link { delay_ps: 0 }
     }
+}
 
+impl Modelled {
     /// One direction through the device, between ports of `bits` per second; `None` for ports without a speed.
     #[must_use]
     pub fn build(&self, bits: Option<u64>) -> Box<dyn Device> {
-        match self.kind {
-            Kind::Link { delay_ps } => Box::new(Link::new(delay_ps)),
-            Kind::Switch(spec) => {
+        match *self {
+            Self::Link { delay_ps } => Box::new(Link::new(delay_ps)),
+            Self::Switch(spec) => {
                 let wire_byte_ps = bits.map_or(0, |bits| 8 * SECOND / bits);
                 Box::new(Switch::new(SwitchSpec { wire_byte_ps, ..spec }))
             }
@@ -69,83 +64,52 @@ impl DeviceSpec {
     /// Time between frames of `size` bytes when the device is busy; `None` when it has no limit.
     #[must_use]
     pub fn service_ps(&self, size: u32) -> Option<u64> {
-        match self.kind {
-            Kind::Link { .. } => None,
-            Kind::Switch(spec) => Some(spec.service_ps(size)),
+        match *self {
+            Self::Link { .. } => None,
+            Self::Switch(spec) => Some(spec.service_ps(size)),
         }
     }
 }
 
-impl fmt::Display for DeviceSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
+impl Described for Modelled {
+    const DEFAULT: &'static str = "link";
 
-impl From<DeviceSpec> for String {
-    fn from(spec: DeviceSpec) -> Self {
-        spec.text
-    }
-}
-
-impl TryFrom<String> for DeviceSpec {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl FromStr for DeviceSpec {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, options) = text.split_once(':').unwrap_or((text, ""));
-        let options: Vec<(&str, &str)> = options
-            .split(',')
-            .filter(|o| !o.is_empty())
-            .map(|o| o.split_once('=').unwrap_or((o, "")))
-            .collect();
-        let kind = match name {
-            "link" => link(&options),
-            "switch" => switch(&options),
+    fn named(name: &str) -> Result<Self, String> {
+        match name {
+            "link" => Ok(Self::default()),
+            "switch" => Ok(Self::Switch(SWITCH)),
             _ => Err(format!("'{name}' is no device; accepted: link, switch")),
-        };
-        kind.map(|kind| Self { text: text.into(), kind }).map_err(|why| format!("device '{text}': {why}"))
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match (self, key) {
+            (Self::Link { delay_ps }, "delay") => *delay_ps = time(value)?,
+            (Self::Link { .. }, _) => return Err(format!("a link has no '{key}'; accepted: delay")),
+            (Self::Switch(spec), _) => return set(spec, key, value),
+        }
+        Ok(())
     }
 }
 
-fn link(options: &[(&str, &str)]) -> Result<Kind, String> {
-    let mut delay_ps = 0;
-    for (key, value) in options {
-        match *key {
-            "delay" => delay_ps = time(value)?,
-            _ => return Err(format!("a link has no '{key}'; accepted: delay")),
+/// Sets an option of a switch.
+fn set(spec: &mut SwitchSpec, key: &str, value: &str) -> Result<(), String> {
+    match key {
+        "pps" => spec.frame_ps = SECOND / positive(value, frames)?,
+        "bps" => spec.byte_ps = 8 * SECOND / positive(value, bits)?,
+        "buffer" => spec.buffer = positive(value, count)?,
+        "latency" => spec.latency_ps = time(value)?,
+        "recovery" => spec.recovery_ps = time(value)?,
+        "outage" => {
+            let (at, length) =
+                value.split_once('+').ok_or("outage: accepted: TIME+LENGTH such as 1s+200ms")?;
+            let at = time(at)?;
+            spec.outage_ps = Some((at, at + time(length)?));
+        }
+        _ => {
+            let all = "pps, bps, buffer, latency, recovery, outage";
+            return Err(format!("a switch has no '{key}'; accepted: {all}"));
         }
     }
-    Ok(Kind::Link { delay_ps })
-}
-
-fn switch(options: &[(&str, &str)]) -> Result<Kind, String> {
-    let mut spec = SWITCH;
-    for (key, value) in options {
-        match *key {
-            "pps" => spec.frame_ps = SECOND / positive(value, frames)?,
-            "bps" => spec.byte_ps = 8 * SECOND / positive(value, bits)?,
-            "buffer" => spec.buffer = positive(value, count)?,
-            "latency" => spec.latency_ps = time(value)?,
-            "recovery" => spec.recovery_ps = time(value)?,
-            "outage" => {
-                let (at, length) =
-                    value.split_once('+').ok_or("outage: accepted: TIME+LENGTH such as 1s+200ms")?;
-                let at = time(at)?;
-                spec.outage_ps = Some((at, at + time(length)?));
-            }
-            _ => {
-                let all = "pps, bps, buffer, latency, recovery, outage";
-                return Err(format!("a switch has no '{key}'; accepted: {all}"));
-            }
-        }
-    }
-    Ok(Kind::Switch(spec))
+    Ok(())
 }

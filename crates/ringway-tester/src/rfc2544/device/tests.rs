@@ -183,7 +183,7 @@ fn an_ideal_link_carries_the_bursts_of_the_hardware_tester() {
         let order =
             TrialSpec::at(&Mix::fixed(size), Rate::line(1_000_000_000, size), 20 * SECOND, 2 * SECOND);
         let trial = lock_step(
-            &mut [direction(DeviceSpec::link().build(None), &order.mix, 0)],
+            &mut [direction(DeviceSpec::default().build(None), &order.mix, 0)],
             &order,
             &VirtualClock::default(),
             &mut |_| true,

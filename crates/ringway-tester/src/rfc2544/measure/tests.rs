@@ -214,7 +214,7 @@ fn the_command_that_restarts_is_run_once_in_its_time() {
     let results = measure("switch:pps=1M,buffer=100", &settings);
     assert!(results.missing[0].reason.contains("before the reset command"), "{:?}", results.missing);
 
-    let mut bed = Watched(VirtualTestBed::new(DeviceSpec::link(), Some(G), false));
+    let mut bed = Watched(VirtualTestBed::new(DeviceSpec::default(), Some(G), false));
     let mut restart = |settings: &Settings| {
         let (mut journal, mut results) = (Journal::none(), Results::default());
         let mut listener = |_: &crate::rfc2544::session::Event<'_>| true;

@@ -33,7 +33,7 @@ fn settings(tests: &[Test], ports: usize) -> Settings {
 fn measure(settings: &Settings, device: &str) -> Results {
     settings.check().unwrap();
     let spec: SwitchSpec = device.parse().unwrap();
-    assert_eq!(spec.model().ports, settings.ports);
+    assert_eq!(spec.ports, settings.ports);
     let mut bed = ModelTestBed::new(&spec, settings.maximum.bits(), settings.seed);
     let mut results = Results::default();
     let mut listener = |_: &Event<'_>| true;

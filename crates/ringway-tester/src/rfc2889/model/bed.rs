@@ -74,9 +74,9 @@ impl ModelTestBed {
     /// Links of `bits` per second at all ports, or such that take no time.
     #[must_use]
     pub fn new(spec: &SwitchSpec, bits: Option<u64>, seed: u64) -> Self {
-        let ports = spec.model().ports;
+        let ports = spec.ports;
         let numbers = Numbers::new(ports, seed);
-        let switch = Rc::new(RefCell::new(Switch::new(spec.model(), bits, numbers)));
+        let switch = Rc::new(RefCell::new(Switch::new(spec, bits, numbers)));
         let station = |port| Station {
             tx: Tx { switch: switch.clone(), port, ahead_ps: 1 },
             rx: Rx { switch: switch.clone(), port },

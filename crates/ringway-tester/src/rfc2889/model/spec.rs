@@ -1,15 +1,10 @@
 //! A modelled switch in words.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
-
 use super::table::TableSpec;
 use crate::rfc2889::pattern::MOST_PORTS;
 use crate::rfc2889::traffic::Flaw;
 use crate::trial::rate::{MICROSECOND, SECOND};
-use crate::trial::words::{positive, time};
+use crate::trial::words::{Described, InWords, positive, time};
 use ringway_traffic::number::{count, frames};
 
 /// What a switch does with a frame that its output has no room for.
@@ -53,28 +48,15 @@ pub struct Model {
 /// ```
 /// use ringway_tester::rfc2889::model::SwitchSpec;
 /// let spec: SwitchSpec = "switch:ports=8,table=1024,hol".parse()?;
-/// assert_eq!((spec.model().ports, spec.model().table.capacity), (8, 1024));
+/// assert_eq!((spec.ports, spec.table.capacity), (8, 1024));
 /// # Ok::<(), String>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct SwitchSpec {
-    text: String,
-    model: Model,
-}
+pub type SwitchSpec = InWords<Model>;
 
-impl SwitchSpec {
-    /// What it can do.
-    #[must_use]
-    pub fn model(&self) -> &Model {
-        &self.model
-    }
-}
-
-impl Default for SwitchSpec {
+impl Default for Model {
     fn default() -> Self {
         let table = TableSpec { capacity: 8192, learns_per_second: None, age_ps: 300 * SECOND };
-        let model = Model {
+        Self {
             ports: 4,
             frame_ps: 0,
             fabric_ps: 0,
@@ -83,77 +65,52 @@ impl Default for SwitchSpec {
             table,
             queueing: Queueing::Output,
             forwards: vec![Flaw::Dribble],
-        };
-        Self { text: "switch".into(), model }
-    }
-}
-
-impl fmt::Display for SwitchSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl From<SwitchSpec> for String {
-    fn from(spec: SwitchSpec) -> Self {
-        spec.text
-    }
-}
-
-impl TryFrom<String> for SwitchSpec {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl FromStr for SwitchSpec {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, options) = text.split_once(':').unwrap_or((text, ""));
-        if name != "switch" {
-            return Err(format!("'{name}' is no device with several ports; accepted: switch[:ports=4,...]"));
         }
-        let mut model = Self::default().model;
-        for option in options.split(',').filter(|o| !o.is_empty()) {
-            let (key, value) = option.split_once('=').unwrap_or((option, ""));
-            set(&mut model, key, value).map_err(|why| format!("device '{text}': {why}"))?;
-        }
-        Ok(Self { text: text.into(), model })
     }
 }
 
-fn set(model: &mut Model, key: &str, value: &str) -> Result<(), String> {
-    match key {
-        "ports" => {
-            let ports = value.parse().ok().filter(|n| (2..=MOST_PORTS).contains(n));
-            model.ports =
-                ports.ok_or_else(|| format!("'{value}' is no number of ports from 2 to {MOST_PORTS}"))?;
+impl Described for Model {
+    const DEFAULT: &'static str = "switch";
+
+    fn named(name: &str) -> Result<Self, String> {
+        match name {
+            "switch" => Ok(Self::default()),
+            _ => Err(format!("'{name}' is no device with several ports; accepted: switch[:ports=4,...]")),
         }
-        "port-pps" => model.frame_ps = SECOND / positive(value, frames)?,
-        "fabric" => model.fabric_ps = SECOND / positive(value, frames)?,
-        "buffer" => model.buffer = positive(value, count)?,
-        "latency" => model.latency_ps = time(value)?,
-        "table" => model.table.capacity = positive(value, count)?,
-        "learn" => model.table.learns_per_second = Some(positive(value, count)?),
-        "age" => model.table.age_ps = time(value)?,
-        "hol" if value.is_empty() => model.queueing = Queueing::Input,
-        "pressure" if value.is_empty() => model.queueing = Queueing::Pressure,
-        "forwards" => {
-            for name in value.split('+') {
-                let flaw = Flaw::ALL.into_iter().find(|flaw| flaw.name() == name);
-                let all = || Flaw::ALL.map(Flaw::name).join(", ");
-                model.forwards.push(flaw.ok_or_else(|| format!("'{name}' is no flaw; accepted: {}", all()))?);
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match key {
+            "ports" => {
+                let ports = value.parse().ok().filter(|n| (2..=MOST_PORTS).contains(n));
+                self.ports =
+                    ports.ok_or_else(|| format!("'{value}' is no number of ports from 2 to {MOST_PORTS}"))?;
+            }
+            "port-pps" => self.frame_ps = SECOND / positive(value, frames)?,
+            "fabric" => self.fabric_ps = SECOND / positive(value, frames)?,
+            "buffer" => self.buffer = positive(value, count)?,
+            "latency" => self.latency_ps = time(value)?,
+            "table" => self.table.capacity = positive(value, count)?,
+            "learn" => self.table.learns_per_second = Some(positive(value, count)?),
+            "age" => self.table.age_ps = time(value)?,
+            "hol" if value.is_empty() => self.queueing = Queueing::Input,
+            "pressure" if value.is_empty() => self.queueing = Queueing::Pressure,
+            "forwards" => {
+                for name in value.split('+') {
+                    let flaw = Flaw::ALL.into_iter().find(|flaw| flaw.name() == name);
+                    let all = || Flaw::ALL.map(Flaw::name).join(", ");
+                    self.forwards
+                        .push(flaw.ok_or_else(|| format!("'{name}' is no flaw; accepted: {}", all()))?);
+                }
+            }
+            _ => {
+                let all =
+                    "ports, port-pps, fabric, buffer, latency, table, learn, age, hol, pressure, forwards";
+                return Err(format!("a switch has no '{key}'; accepted: {all}"));
             }
         }
-        _ => {
-            let all = "ports, port-pps, fabric, buffer, latency, table, learn, age, hol, pressure, forwards";
-            return Err(format!("a switch has no '{key}'; accepted: {all}"));
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -164,7 +121,7 @@ mod tests {
     fn all_options_are_read() {
         let text = "switch:ports=8,port-pps=1M,fabric=4M,buffer=9,latency=1us,table=100,learn=10k,age=1s,pressure,forwards=bad-fcs+undersize";
         let spec: SwitchSpec = text.parse().unwrap();
-        let m = spec.model();
+        let m = &*spec;
         assert_eq!(
             (m.ports, m.frame_ps, m.fabric_ps, m.buffer, m.latency_ps),
             (8, MICROSECOND, MICROSECOND / 4, 9, MICROSECOND)

@@ -116,7 +116,7 @@ pub(super) mod tests {
     /// All tests over a modelled switch.
     pub(in super::super) fn report(device: &str) -> Report {
         let spec: SwitchSpec = device.parse().unwrap();
-        let base = Settings::new(spec.model().ports, Maximum::Link(100_000_000));
+        let base = Settings::new(spec.ports, Maximum::Link(100_000_000));
         let mut settings = Settings {
             tests: Test::ALL.to_vec(),
             sizes: vec![64, 1518],
@@ -124,7 +124,7 @@ pub(super) mod tests {
             wait_ps: 10 * MILLISECOND,
             addresses: 500,
             learning_step: 10,
-            age_ps: spec.model().table.age_ps,
+            age_ps: spec.table.age_ps,
             ..base
         };
         settings.search.goals[0].final_ps = 20 * MILLISECOND;
