@@ -107,7 +107,8 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     match &plan.target {
         _ if args.is_alone() => run.report(Done::nothing(plan)),
         Target::Model(device) => {
-            let mut bed = VirtualTestBed::new(device.clone(), plan.settings.maximum.bits(), args.bidir);
+            let mut bed =
+                VirtualTestBed::new(device.clone(), plan.settings.trials.maximum.bits(), args.bidir);
             run.trials(&mut bed, Vec::new(), &plan.format)
         }
         Target::Ports(spec) => run.over_ports(RealTestBed::open(spec)?, &spec.format),
@@ -240,7 +241,7 @@ fn probe(bed: &mut dyn TestBed, plan: &Plan) -> Result<(), Failure> {
         let Some(Ok(size)) = variant.sizes(&plan.settings.sizes).into_iter().find(Result::is_ok) else {
             continue;
         };
-        let most = plan.settings.maximum.rate(&size);
+        let most = plan.settings.trials.maximum.rate(&size);
         let slow = if size.is_fixed() { Rate::new(PROBE_PPS, 1) } else { size.pps(PROBE_PPS) };
         let rate = if most.as_f64() < slow.as_f64() { most } else { slow };
         let burst = TrialSpec::burst(&size, rate, PROBE, SECOND / 2);

@@ -38,7 +38,7 @@ impl Show {
             trials,
             total_ps,
             done_ps: 0,
-            pause_ps: settings.pause_ps,
+            pause_ps: settings.trials.pause_ps,
             number: 0,
             what: String::new(),
         }

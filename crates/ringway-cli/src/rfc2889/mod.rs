@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let s = &plan.settings;
     match &plan.target {
         Target::Model(device) => {
-            let mut bed = ModelTestBed::new(device, s.maximum.bits(), s.seed);
+            let mut bed = ModelTestBed::new(device, s.trials.maximum.bits(), s.seed);
             trials(args, &plan, s, &signals, &mut bed, Vec::new())
         }
         Target::Ports(spec) => {

@@ -152,16 +152,12 @@ fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
         Target::Dut(device, _) => device.spec.ports,
     };
     let trial_ps = args.shared.seconds.map_or(if modelled { SECOND } else { TRIAL_PS }, from_seconds);
+    let search = args.shared.search_plan(&[args.preset], Some(trial_ps));
     Ok(Settings {
         tests: args.tests.0.clone(),
         patterns: args.patterns.0.clone(),
         sizes: args.shared.sizes.0.clone(),
-        search: args.shared.search_plan(&[args.preset], Some(trial_ps)),
-        trial_ps,
-        wait_ps: from_seconds(args.shared.wait),
-        pause_ps: from_seconds(args.shared.pause),
-        retries: args.shared.retries,
-        catch_up: args.shared.catch_up,
+        trials: args.shared.trials(maximum, search, trial_ps),
         burst: args.burst,
         step: Load::percent(args.step),
         addresses: args.addresses,

@@ -88,7 +88,7 @@ pub fn run(
             .map(|_| found.trial(bed, &TrialSpec::at(size, size.line(FLOOD_BITS), FLOOD_PS, WAIT_PS), go_on))
             .collect::<Result<Vec<_>, _>>()?;
         let (sent_fps, received_fps) = median(&floods);
-        let (slow, latency_fps) = found.slow(bed, size, (received_fps, settings.catch_up), go_on)?;
+        let (slow, latency_fps) = found.slow(bed, size, (received_fps, settings.trials.catch_up), go_on)?;
         found.sizes.push(SelfTestAt {
             size: size.clone(),
             sent_fps,

@@ -176,10 +176,13 @@ impl<'a> Session<'a> {
         mut hook: Option<(u64, &mut dyn FnMut())>,
         may_be_short: bool,
     ) -> std::result::Result<TrialResult, Stop> {
-        let order =
-            &TrialSpec { variant: self.variant.clone(), catch_up: self.settings.catch_up, ..order.clone() };
+        let order = &TrialSpec {
+            variant: self.variant.clone(),
+            catch_up: self.settings.trials.catch_up,
+            ..order.clone()
+        };
         let (mut short, mut limit) = (may_be_short, None);
-        for attempt in 0..=self.settings.retries {
+        for attempt in 0..=self.settings.trials.retries {
             let record = self.once(test, load, order, attempt, &mut hook)?;
             let trial = record.trial.clone();
             self.records.push(record);
@@ -200,7 +203,7 @@ impl<'a> Session<'a> {
         let fault = self.records.last().and_then(|r| r.trial.faults.first());
         let why = fault.map(ToString::to_string).unwrap_or_default();
         let cure = fault.and_then(TesterFault::cure).map_or_else(String::new, |cure| format!("; {cure}"));
-        let times = self.settings.retries + 1;
+        let times = self.settings.trials.retries + 1;
         Err(Stop::Unreliable(format!("{times} trials in a row were invalid: {why}{cure}")))
     }
 
@@ -252,7 +255,7 @@ impl<'a> Session<'a> {
             return Ok(record);
         }
         let idle = Live::default();
-        if !go_on || !self.bed.pause(self.settings.pause_ps, &mut || listener(&Event::Live(idle))) {
+        if !go_on || !self.bed.pause(self.settings.trials.pause_ps, &mut || listener(&Event::Live(idle))) {
             self.records.push(record);
             return Err(Stop::Interrupted);
         }

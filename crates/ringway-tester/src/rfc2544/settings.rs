@@ -1,15 +1,15 @@
 //! What a benchmark is to do, as plain data: from the command line, from a file, in the report.
 
-use crate::trial::maximum::Maximum;
-use crate::trial::maximum::SIZES;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::benchmark::settings::TrialSettings;
+use crate::trial::maximum::{Maximum, SIZES};
 use crate::trial::mix::Mix;
 use crate::trial::rate::{Load, SECOND};
 use crate::trial::schedule::CATCH_UP;
-use crate::trial::search::{Preset, SearchKind, SearchPlan};
+use crate::trial::search::SearchKind;
 use crate::trial::variant::Variant;
 
 /// The tests.
@@ -72,20 +72,9 @@ pub struct Settings {
     pub tests: Vec<Test>,
     /// Frame sizes, FCS included.
     pub sizes: Vec<Mix>,
-    /// What loads are shares of.
-    pub maximum: Maximum,
-    /// How the throughput is searched.
-    pub search: SearchPlan,
-    /// Formal length of a trial.
-    pub trial_ps: u64,
-    /// Wait for stragglers.
-    pub wait_ps: u64,
-    /// Pause between trials.
-    pub pause_ps: u64,
-    /// How often a trial that was invalid is repeated.
-    pub retries: u32,
-    /// Frames that a late sender makes up for, back to back.
-    pub catch_up: u64,
+    /// How their trials are run.
+    #[serde(flatten)]
+    pub trials: TrialSettings,
     /// Loads of the latency test, millionths of the throughput.
     pub latency_loads: Vec<Load>,
     /// Length of a trial of the latency test.
@@ -128,13 +117,7 @@ impl Settings {
         Self {
             tests: vec![Test::Throughput],
             sizes: SIZES.map(Mix::fixed).to_vec(),
-            maximum,
-            search: SearchPlan::new(SearchKind::Binary, &[Preset::Rfc2544], Load(1000)),
-            trial_ps: 60 * SECOND,
-            wait_ps: 2 * SECOND,
-            pause_ps: 5 * SECOND,
-            retries: 3,
-            catch_up: CATCH_UP,
+            trials: TrialSettings::new(maximum, 60 * SECOND),
             latency_loads: [10.0, 50.0, 90.0, 100.0].map(Load::percent).to_vec(),
             latency_ps: 120 * SECOND,
             latency_repeats: 20,
@@ -163,22 +146,20 @@ impl Settings {
                 short.push(what.to_owned());
             }
         };
-        unless(self.trial_ps >= 60 * SECOND, "trials are shorter than 60 s");
+        let t = &self.trials;
+        unless(t.trial_ps >= 60 * SECOND, "trials are shorter than 60 s");
         unless(
-            self.search.goals.iter().all(|g| g.final_ps >= 60 * SECOND),
+            t.search.goals.iter().all(|g| g.final_ps >= 60 * SECOND),
             "the search's last trials are shorter than 60 s",
         );
-        unless(self.search.goals.iter().all(|g| g.loss_ppm == 0), "the search allows loss");
-        let forgives = self.search.kind == SearchKind::BinaryVerify
-            || self.search.kind == SearchKind::Mlr && self.search.goals.iter().any(|g| g.exceed_ppm > 0);
+        unless(t.search.goals.iter().all(|g| g.loss_ppm == 0), "the search allows loss");
+        let forgives = t.search.kind == SearchKind::BinaryVerify
+            || t.search.kind == SearchKind::Mlr && t.search.goals.iter().any(|g| g.exceed_ppm > 0);
         unless(!forgives, "the search forgives trials with loss");
-        unless(
-            self.maximum.bits().is_some(),
-            "loads are shares of a number of frames, not of a link's speed",
-        );
-        unless(self.wait_ps >= 2 * SECOND, "stragglers are waited for less than 2 s");
-        unless(self.catch_up <= CATCH_UP, &format!("a late sender makes up for more than {CATCH_UP} frames"));
-        unless(self.pause_ps >= 5 * SECOND, "the pause between trials is shorter than 5 s");
+        unless(t.maximum.bits().is_some(), "loads are shares of a number of frames, not of a link's speed");
+        unless(t.wait_ps >= 2 * SECOND, "stragglers are waited for less than 2 s");
+        unless(t.catch_up <= CATCH_UP, &format!("a late sender makes up for more than {CATCH_UP} frames"));
+        unless(t.pause_ps >= 5 * SECOND, "the pause between trials is shorter than 5 s");
         let all = |size: &u32| self.sizes.contains(&Mix::fixed(*size));
         unless(SIZES.iter().all(all), "not all sizes of RFC 2544 are measured");
         if self.tests.contains(&Test::Latency) {
@@ -196,18 +177,23 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::search::{Preset, SearchPlan};
 
     #[test]
     fn shortcuts_are_named() {
         let full = Settings { tests: Test::ALL.to_vec(), ..Settings::new(Maximum::Link(1_000_000_000)) };
         assert_eq!(full.shortcuts(), Vec::<String>::new());
-        let short = Settings {
+        let trials = TrialSettings {
             trial_ps: SECOND,
             pause_ps: 0,
             catch_up: 1000,
             wait_ps: SECOND,
-            sizes: vec![Mix::imix()],
             search: SearchPlan::new(SearchKind::Mlr, &[Preset::Pdr], Load(1000)),
+            ..full.trials
+        };
+        let short = Settings {
+            trials,
+            sizes: vec![Mix::imix()],
             latency_repeats: 1,
             latency_ps: SECOND,
             loss_step: Load::percent(20.0),

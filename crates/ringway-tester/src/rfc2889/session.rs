@@ -148,14 +148,14 @@ impl<'a> Session<'a> {
     /// When the user ends it, a port fails, or all repeats are invalid.
     pub fn trial(&mut self, purpose: &Purpose, order: &TrialSpec) -> std::result::Result<TrialResult, Stop> {
         let mut short = true;
-        for attempt in 0..=self.settings.retries {
+        for attempt in 0..=self.settings.trials.retries {
             let record = self.once(purpose, order, attempt)?;
             let trial = record.trial.clone();
             short &= trial.only_short();
-            let usable = trial.faults.is_empty() || (attempt == self.settings.retries && short);
+            let usable = trial.faults.is_empty() || (attempt == self.settings.trials.retries && short);
             let go_on = (self.listener)(&Event::Ended(&record));
             self.records.push(record);
-            if trial.interrupted() || !go_on || !self.pause(self.settings.pause_ps) {
+            if trial.interrupted() || !go_on || !self.pause(self.settings.trials.pause_ps) {
                 return Err(Stop::Interrupted);
             }
             if usable {
@@ -164,7 +164,7 @@ impl<'a> Session<'a> {
         }
         let last = self.records.last().and_then(|r| r.trial.faults.first());
         let why = last.map(ToString::to_string).unwrap_or_default();
-        let times = self.settings.retries + 1;
+        let times = self.settings.trials.retries + 1;
         Err(Stop::Unreliable(format!("{times} trials in a row were invalid: {why}")))
     }
 

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::pattern::Pattern;
 use super::traffic::MOST_HOSTS;
+use crate::benchmark::settings::TrialSettings;
 use crate::trial::ledger::seconds;
 use crate::trial::maximum::{Maximum, SIZES};
 use crate::trial::rate::{Load, SECOND};
 use crate::trial::schedule::CATCH_UP;
-use crate::trial::search::{Preset, SearchKind, SearchPlan};
+use crate::trial::search::SearchKind;
 
 /// The tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -76,20 +77,9 @@ pub struct Settings {
     pub patterns: Vec<Pattern>,
     /// Frame sizes, FCS included.
     pub sizes: Vec<u32>,
-    /// What loads are shares of, each port.
-    pub maximum: Maximum,
-    /// How throughputs are searched.
-    pub search: SearchPlan,
-    /// Length of a trial.
-    pub trial_ps: u64,
-    /// Wait for stragglers.
-    pub wait_ps: u64,
-    /// Pause between trials.
-    pub pause_ps: u64,
-    /// How often a trial that was invalid is repeated.
-    pub retries: u32,
-    /// Frames that a late sender makes up for, back to back.
-    pub catch_up: u64,
+    /// How their trials are run.
+    #[serde(flatten)]
+    pub trials: TrialSettings,
     /// Frames back to back.
     pub burst: u64,
     /// Step of loads from full load down to the throughput, for the maximum forwarding rate.
@@ -119,21 +109,12 @@ impl Settings {
     /// What RFC 2889 asks for, with so many ports of this maximum rate.
     #[must_use]
     pub fn new(ports: usize, maximum: Maximum) -> Self {
-        let mut search = SearchPlan::new(SearchKind::Binary, &[Preset::Rfc2544], Load(1000));
-        search.goals.iter_mut().for_each(|goal| (goal.final_ps, goal.sum_ps) = (TRIAL_PS, TRIAL_PS));
-        search.short_ps = TRIAL_PS;
         Self {
             tests: vec![Test::Forwarding],
             ports,
             patterns: vec![Pattern::Mesh],
             sizes: SIZES.to_vec(),
-            maximum,
-            search,
-            trial_ps: TRIAL_PS,
-            wait_ps: 2 * SECOND,
-            pause_ps: 5 * SECOND,
-            retries: 3,
-            catch_up: CATCH_UP,
+            trials: TrialSettings::new(maximum, TRIAL_PS),
             burst: 1,
             step: Load::percent(10.0),
             addresses: 65_536,
@@ -171,7 +152,7 @@ impl Settings {
         }
         let searched = self.tests.iter().any(|t| matches!(t, Test::Capacity | Test::Learning));
         // Taught once and looked for once, with the waits for stragglers.
-        let takes = 2 * (addresses * (SECOND / self.learning_pps.max(1)) + self.wait_ps);
+        let takes = 2 * (addresses * (SECOND / self.learning_pps.max(1)) + self.trials.wait_ps);
         if searched && takes > self.age_ps {
             let [takes, age] = [takes, self.age_ps].map(seconds);
             return Err(format!(
@@ -191,18 +172,13 @@ impl Settings {
                 short.push(what.to_owned());
             }
         };
-        let last = self.search.goals.iter().map(|g| g.final_ps).min().unwrap_or(0);
-        unless(
-            self.trial_ps.min(last) >= TRIAL_PS,
-            "trials are shorter than 30 s, which RFC 2889 recommends",
-        );
-        unless(self.search.goals.iter().all(|g| g.loss_ppm == 0), "the search allows loss");
-        unless(self.search.kind == SearchKind::Binary, "the search forgives trials with loss");
-        unless(
-            self.maximum.bits().is_some(),
-            "loads are shares of a number of frames, not of a link's speed",
-        );
-        unless(self.catch_up <= CATCH_UP, &format!("a late sender makes up for more than {CATCH_UP} frames"));
+        let t = &self.trials;
+        let last = t.search.goals.iter().map(|g| g.final_ps).min().unwrap_or(0);
+        unless(t.trial_ps.min(last) >= TRIAL_PS, "trials are shorter than 30 s, which RFC 2889 recommends");
+        unless(t.search.goals.iter().all(|g| g.loss_ppm == 0), "the search allows loss");
+        unless(t.search.kind == SearchKind::Binary, "the search forgives trials with loss");
+        unless(t.maximum.bits().is_some(), "loads are shares of a number of frames, not of a link's speed");
+        unless(t.catch_up <= CATCH_UP, &format!("a late sender makes up for more than {CATCH_UP} frames"));
         unless(SIZES.iter().all(|size| self.sizes.contains(size)), "not all sizes are measured");
         short
     }
@@ -211,6 +187,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::search::{Preset, SearchPlan};
 
     fn full() -> Settings {
         let settings = Settings::new(4, Maximum::Link(1_000_000_000));
@@ -220,13 +197,13 @@ mod tests {
     #[test]
     fn shortcuts_are_named() {
         assert_eq!((full().check(), full().shortcuts()), (Ok(()), Vec::new()));
-        let short = Settings {
+        let trials = TrialSettings {
             trial_ps: SECOND,
-            sizes: vec![64],
             search: SearchPlan::new(SearchKind::Mlr, &[Preset::Pdr], Load(1000)),
             maximum: Maximum::Pps(5),
-            ..full()
+            ..full().trials
         };
+        let short = Settings { trials, sizes: vec![64], ..full() };
         assert_eq!(short.shortcuts().len(), 5, "{:?}", short.shortcuts());
     }
 

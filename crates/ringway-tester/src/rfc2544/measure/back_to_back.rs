@@ -34,7 +34,7 @@ pub struct BackToBack {
 
 pub(super) fn run(session: &mut Session<'_>, size: &Mix, throughput: Load) -> Result<BackToBack, Stop> {
     let settings = session.settings();
-    let max = settings.maximum.rate(size);
+    let max = settings.trials.maximum.rate(size);
     let limit = max.frames_in(settings.burst_limit_ps).max(1);
     let mut result = BackToBack {
         size: size.clone(),
@@ -77,7 +77,7 @@ fn longest(session: &mut Session<'_>, size: &Mix, limit: u64) -> Result<u64, Sto
     let settings = session.settings();
     let (mut good, mut bad, mut next) = (0, limit + 1, limit);
     while bad - good > settings.burst_step.max(1) {
-        let order = TrialSpec::burst(size, settings.maximum.rate(size), next, settings.wait_ps);
+        let order = TrialSpec::burst(size, settings.trials.maximum.rate(size), next, settings.trials.wait_ps);
         let trial = session.trial(Test::BackToBack, None, &order)?;
         if !trial.faults.is_empty() {
             let why = trial.faults.first().map(ToString::to_string).unwrap_or_default();

@@ -33,7 +33,7 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix) -> Result<Burst, Stop> 
     let length_ps = settings.burst_ps;
     let order = TrialSpec {
         exact: true,
-        ..TrialSpec::at(size, settings.maximum.rate(size), length_ps, settings.wait_ps)
+        ..TrialSpec::at(size, settings.trials.maximum.rate(size), length_ps, settings.trials.wait_ps)
     };
     let trial = session.trial(Test::Burst, Some(Load::MAX), &order)?;
     if trial.only_short() {

@@ -64,10 +64,11 @@ pub(super) fn run(
     limited: bool,
 ) -> Result<Latency, Stop> {
     let settings = session.settings();
-    let max = settings.maximum.rate(size);
+    let max = settings.trials.maximum.rate(size);
     let mut loads = Vec::new();
     let trial_at = |session: &mut Session<'_>, load: Load| -> Result<TrialResult, Stop> {
-        let order = TrialSpec::at(size, max.at(load), settings.latency_ps, settings.wait_ps).with_latency();
+        let order =
+            TrialSpec::at(size, max.at(load), settings.latency_ps, settings.trials.wait_ps).with_latency();
         if limited {
             session.trial_at_limit(Test::Latency, Some(load), &order)
         } else {
@@ -86,7 +87,7 @@ pub(super) fn run(
     if let Some(trial) = repeats.first() {
         loads.push(LatencyAt::of(Load::MAX, throughput, trial));
     }
-    Ok(Latency::of(size, &repeats, loads, settings.maximum.bits()))
+    Ok(Latency::of(size, &repeats, loads, settings.trials.maximum.bits()))
 }
 
 impl Latency {

@@ -43,8 +43,12 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix) -> Result<Loss, Stop> {
     let mut clean = 0;
     let mut load = Load::MAX;
     loop {
-        let order =
-            TrialSpec::at(size, settings.maximum.rate(size).at(load), settings.trial_ps, settings.wait_ps);
+        let order = TrialSpec::at(
+            size,
+            settings.trials.maximum.rate(size).at(load),
+            settings.trials.trial_ps,
+            settings.trials.wait_ps,
+        );
         let trial = session.trial(Test::Loss, Some(load), &order)?;
         loads.push(LossAt {
             load,

@@ -173,9 +173,9 @@ fn keep<T>(
 /// pauses, picoseconds.
 #[must_use]
 pub fn estimate(settings: &Settings) -> (u64, u64) {
-    let each = settings.wait_ps + settings.pause_ps;
+    let each = settings.trials.wait_ps + settings.trials.pause_ps;
     let halvings = |range: u64, step: u64| u64::from((range / step.max(1)).max(1).ilog2()) + 1;
-    let goal = settings.search.goals.first().map_or(settings.trial_ps, |g| g.final_ps);
+    let goal = settings.trials.search.goals.first().map_or(settings.trials.trial_ps, |g| g.final_ps);
     let wants = |test| settings.tests.contains(&test);
     let (mut trials, mut time) = (0, 0);
     let mut add = |n: u64, length: u64| {
@@ -188,10 +188,16 @@ pub fn estimate(settings: &Settings) -> (u64, u64) {
             add(1, settings.burst_ps);
         }
         if wants(Test::Loss) {
-            add((1_000_000 / u64::from(settings.loss_step.0.max(1))).min(1000) / 2 + 2, settings.trial_ps);
+            add(
+                (1_000_000 / u64::from(settings.loss_step.0.max(1))).min(1000) / 2 + 2,
+                settings.trials.trial_ps,
+            );
         }
         if searching.into_iter().any(wants) || (wants(Test::Reset) && k == 0) {
-            add(halvings(1_000_000, settings.search.resolution.0.into()), settings.search.short_ps);
+            add(
+                halvings(1_000_000, settings.trials.search.resolution.0.into()),
+                settings.trials.search.short_ps,
+            );
             add(1, goal);
         }
         if wants(Test::Latency) {
@@ -199,14 +205,14 @@ pub fn estimate(settings: &Settings) -> (u64, u64) {
             add(loads.saturating_sub(1) + u64::from(settings.latency_repeats), settings.latency_ps);
         }
         if wants(Test::BackToBack) {
-            let most = settings.maximum.rate(size).frames_in(settings.burst_limit_ps);
+            let most = settings.trials.maximum.rate(size).frames_in(settings.burst_limit_ps);
             add(
                 halvings(most, settings.burst_step) * u64::from(settings.burst_repeats),
                 settings.burst_limit_ps / 4,
             );
         }
         if wants(Test::Recovery) {
-            add(settings.recovery_repeats.into(), 2 * settings.trial_ps);
+            add(settings.recovery_repeats.into(), 2 * settings.trials.trial_ps);
         }
     }
     if wants(Test::Reset) {

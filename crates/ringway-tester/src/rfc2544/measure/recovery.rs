@@ -33,24 +33,24 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix, throughput: Load) -> Re
     let settings = session.settings();
     let overload = Load((u64::from(throughput.0) * 11 / 10).min(1_000_000) as u32);
     let relief = Load((overload.0 / 2).max(1));
-    let max = settings.maximum.rate(size);
-    let length = Length::Time(settings.trial_ps);
+    let max = settings.trials.maximum.rate(size);
+    let length = Length::Time(settings.trials.trial_ps);
     let legs = [overload, relief].map(|load| Leg { rate: max.at(load), length });
     let order = TrialSpec {
         mix: size.clone(),
         legs: legs.into(),
-        wait_ps: settings.wait_ps,
+        wait_ps: settings.trials.wait_ps,
         exact: false,
         latency: false,
         link_may_fall: false,
-        catch_up: settings.catch_up,
+        catch_up: settings.trials.catch_up,
         variant: session.variant().clone(),
     };
     let (mut values, mut overloaded) = (Vec::new(), false);
     for _ in 0..settings.recovery_repeats.max(1) {
         let trial = session.trial(Test::Recovery, Some(overload), &order)?;
         overloaded |= trial.lost > 0;
-        let after = trial.last_lost_ps.map_or(0, |at| at.saturating_sub(settings.trial_ps));
+        let after = trial.last_lost_ps.map_or(0, |at| at.saturating_sub(settings.trials.trial_ps));
         values.push(after as f64 / SECOND as f64);
     }
     let resolution_s = size.units_per_frame() / max.at(relief).as_f64();

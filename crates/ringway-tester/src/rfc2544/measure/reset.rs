@@ -31,8 +31,8 @@ pub struct Reset {
 
 pub(super) fn run(session: &mut Session<'_>, size: &Mix, load: Load) -> Result<Reset, Stop> {
     let settings = session.settings();
-    let rate = settings.maximum.rate(size).at(load);
-    let mut order = TrialSpec::at(size, rate, settings.reset_ps, settings.wait_ps);
+    let rate = settings.trials.maximum.rate(size).at(load);
+    let mut order = TrialSpec::at(size, rate, settings.reset_ps, settings.trials.wait_ps);
     order.link_may_fall = true;
     let mut started = Vec::new();
     let restart = |command| Running::start("reset command", command, &[]);

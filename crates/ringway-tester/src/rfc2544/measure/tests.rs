@@ -13,7 +13,7 @@ use crate::trial::spec::TrialSpec;
 
 fn measure(device: &str, settings: &Settings) -> Results {
     let device: DeviceSpec = device.parse().unwrap();
-    let mut bed = VirtualTestBed::new(device, settings.maximum.bits(), settings.bidirectional);
+    let mut bed = VirtualTestBed::new(device, settings.trials.maximum.bits(), settings.bidirectional);
     let (mut journal, mut results) = (Journal::none(), Results::default());
     let mut listener = |_: &crate::rfc2544::session::Event<'_>| true;
     let mut session = Session::new(&mut bed, settings, &mut journal, &mut listener);
@@ -59,7 +59,7 @@ fn an_ideal_link_has_line_rate_at_all_sizes_and_speeds() {
         };
         // Mixes are simulated frame by frame.
         settings.sizes.retain(|size| size.is_fixed() || gigabits == 1);
-        settings.search.short_ps = SECOND;
+        settings.trials.search.short_ps = SECOND;
         for t in measure("link:delay=3us", &settings).throughput {
             assert_eq!((t.load, t.fps), (Some(Load::MAX), t.line_fps), "{} at {gigabits}G", t.size);
             assert!((t.layer1_bps / (gigabits * G) as f64 - 1.0).abs() < 1e-9);
@@ -191,8 +191,8 @@ fn recovery_and_reset_of_devices_that_need_time() {
 fn a_restart_is_measured_by_time_and_by_loss() {
     let mut settings = settings(G, &[Test::Reset]);
     settings.sizes = vec![Mix::fixed(64)];
-    settings.search.goals[0].final_ps = SECOND;
-    settings.search.short_ps = SECOND;
+    settings.trials.search.goals[0].final_ps = SECOND;
+    settings.trials.search.short_ps = SECOND;
     let results = measure("switch:pps=1M,buffer=100,outage=10s+1.5s", &settings);
     let r = &results.reset[0];
     assert!((r.by_time_s - 1.5).abs() <= 2.0 * r.resolution_s, "{r:?}");
@@ -208,8 +208,8 @@ fn the_command_that_restarts_is_run_once_in_its_time() {
     let mark = std::env::temp_dir().join(format!("ringway-reset-{}", std::process::id()));
     let mut settings = settings(G, &[Test::Reset]);
     settings.sizes = vec![Mix::fixed(64)];
-    settings.search.goals[0].final_ps = SECOND;
-    settings.search.short_ps = SECOND;
+    settings.trials.search.goals[0].final_ps = SECOND;
+    settings.trials.search.short_ps = SECOND;
     settings.reset_command = Some(format!("echo once >> {}", mark.display()));
     let results = measure("switch:pps=1M,buffer=100", &settings);
     assert!(results.missing[0].reason.contains("before the reset command"), "{:?}", results.missing);
@@ -253,7 +253,7 @@ fn every_search_ends_at_the_same_device() {
     for kind in [SearchKind::Binary, SearchKind::BinaryVerify, SearchKind::Mlr] {
         let mut settings = settings(10 * G, &[Test::Throughput]);
         settings.sizes = vec![Mix::fixed(64)];
-        settings.search = SearchPlan::new(kind, &[Preset::Ndr], Load(1000));
+        settings.trials.search = SearchPlan::new(kind, &[Preset::Ndr], Load(1000));
         let t = &measure("switch:pps=5M,buffer=64", &settings).throughput[0];
         assert!((t.fps / 5e6 - 1.0).abs() < 0.006, "{kind}: {t:?}");
     }

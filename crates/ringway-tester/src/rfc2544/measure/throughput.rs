@@ -41,14 +41,18 @@ pub struct Throughput {
 
 pub(super) fn run(session: &mut Session<'_>, size: &Mix) -> Result<Throughput, Stop> {
     let settings = session.settings();
-    let mut search = settings.search.start();
+    let mut search = settings.trials.search.start();
     let (mut trials, mut work) = (0, Work::default());
     let found = loop {
         match search.next() {
             Step::Done(found) => break found,
             Step::Try { load, length_ps } => {
-                let order =
-                    TrialSpec::at(size, settings.maximum.rate(size).at(load), length_ps, settings.wait_ps);
+                let order = TrialSpec::at(
+                    size,
+                    settings.trials.maximum.rate(size).at(load),
+                    length_ps,
+                    settings.trials.wait_ps,
+                );
                 let trial = session.trial(Test::Throughput, Some(load), &order)?;
                 search.learn(&measured(load, length_ps, &trial));
                 trials += 1;
@@ -74,7 +78,7 @@ impl Throughput {
     fn of(settings: &Settings, size: &Mix, found: Found, trials: u64) -> Self {
         let goal = found.goals.first();
         let load = goal.and_then(|g| g.load);
-        let line_fps = settings.maximum.fps(size);
+        let line_fps = settings.trials.maximum.fps(size);
         let fps = load.map_or(0.0, |load| line_fps * f64::from(load.0) / 1e6);
         let limited = goal.is_some_and(|g| g.reason == Reason::TesterLimit);
         let bits = |bytes: f64| fps * 8.0 * bytes;

@@ -65,9 +65,12 @@ fn warnings(before: &Report, after: &Report, numbers: usize) -> Vec<String> {
     };
     let (a, b) = (&before.settings, &after.settings);
     unless(before.time == after.time, "their time: real or virtual");
-    unless(a.maximum == b.maximum, "the link speed");
-    unless(a.search == b.search, "the search");
-    unless((a.trial_ps, a.wait_ps) == (b.trial_ps, b.wait_ps), "the length of trials");
+    unless(a.trials.maximum == b.trials.maximum, "the link speed");
+    unless(a.trials.search == b.trials.search, "the search");
+    unless(
+        (a.trials.trial_ps, a.trials.wait_ps) == (b.trials.trial_ps, b.trials.wait_ps),
+        "the length of trials",
+    );
     unless(a.bidirectional == b.bidirectional, "directions");
     unless(before.format == after.format, "the format of frames");
     unless(before.conditions.cpu == after.conditions.cpu, "the processor");
@@ -162,7 +165,7 @@ mod tests {
         let same = super::diff(&slow, &slow);
         assert!(same.changes.iter().all(|c| c.percent.is_none_or(|p| p == 0.0)));
         let mut other = fast;
-        other.settings.trial_ps = 1;
+        other.settings.trials.trial_ps = 1;
         other.interrupted = true;
         assert_eq!(super::diff(&slow, &other).warnings.len(), 2);
     }

@@ -102,7 +102,7 @@ impl Report {
                 );
             }
         }
-        match self.settings.maximum.bits() {
+        match self.settings.trials.maximum.bits() {
             Some(bits) => labels.push(format!("link speed {}, emulated", link_speed(bits))),
             None => {
                 labels.push("no link speed: loads are shares of the frames a second that were given".into())
@@ -194,7 +194,7 @@ pub(crate) mod tests {
         settings.sizes = vec![Mix::fixed(64), Mix::fixed(1518)];
         (settings.burst_repeats, settings.latency_repeats) = (2, 2);
         let device: DeviceSpec = format!("switch:pps={pps},buffer=100,latency=3us").parse().unwrap();
-        let mut bed = VirtualTestBed::new(device.clone(), settings.maximum.bits(), false);
+        let mut bed = VirtualTestBed::new(device.clone(), settings.trials.maximum.bits(), false);
         let (mut results, mut journal) = (Results::default(), Journal::none());
         let mut listener = |_: &super::super::session::Event<'_>| true;
         let mut session = Session::new(&mut bed, &settings, &mut journal, &mut listener);

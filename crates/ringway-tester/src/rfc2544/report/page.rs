@@ -112,7 +112,7 @@ fn trace(report: &Report) -> String {
     }
     let dots = |verdict: Verdict| {
         let of = trials.iter().enumerate().filter(move |(_, r)| {
-            r.trial.verdict(report.settings.search.goals.first().map_or(0, |g| g.loss_ppm)) == verdict
+            r.trial.verdict(report.settings.trials.search.goals.first().map_or(0, |g| g.loss_ppm)) == verdict
         });
         let points = of.filter_map(|(k, r)| Some((k as f64, r.load?.as_percent()))).collect();
         Series::line(verdict.to_string(), points).marked(Mark::Dots)
@@ -234,10 +234,10 @@ fn footer(report: &Report) -> String {
     let seconds = crate::trial::ledger::seconds;
     format!(
         "<footer>\n<p>Trials of {} s, {} s for stragglers, {} s between them. Search {}. Seed {}. Ringway {}.</p>\n</footer>\n",
-        seconds(s.trial_ps),
-        seconds(s.wait_ps),
-        seconds(s.pause_ps),
-        s.search.kind,
+        seconds(s.trials.trial_ps),
+        seconds(s.trials.wait_ps),
+        seconds(s.trials.pause_ps),
+        s.trials.search.kind,
         s.seed,
         escape(&report.version)
     )

@@ -55,10 +55,11 @@ pub(super) fn run(session: &mut Session<'_>, size: u32) -> Result<Broadcast, Sto
     let goal = found.goals.first();
     let throughput = goal.and_then(|g| g.load);
     let limited = goal.is_some_and(|g| g.reason == Reason::TesterLimit);
-    let full = session.trial(&at(Test::Broadcast, what, Load::MAX), &make(Load::MAX, settings.trial_ps))?;
+    let full =
+        session.trial(&at(Test::Broadcast, what, Load::MAX), &make(Load::MAX, settings.trials.trial_ps))?;
     let (mut latency, mut ports) = (None, Vec::new());
     if let Some(load) = throughput {
-        let order = TrialSpec { latency: true, ..make(load, settings.trial_ps) };
+        let order = TrialSpec { latency: true, ..make(load, settings.trials.trial_ps) };
         let trial = session.trial(&at(Test::Broadcast, "latency", load), &order)?;
         let receivers = trial.ports.iter().filter(|p| p.expected > 0);
         ports = receivers.map(|p| PortLatency { port: p.port, latency: p.latency.clone() }).collect();

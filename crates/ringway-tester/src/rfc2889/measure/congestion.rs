@@ -66,7 +66,7 @@ pub(super) fn run(session: &mut Session<'_>, size: u32) -> Result<Congestion, St
     let sender = |port, to| Sender {
         port,
         rate: rate(settings, size, Load::MAX),
-        length: Length::Time(settings.trial_ps),
+        length: Length::Time(settings.trials.trial_ps),
         route: Route::Ports(to),
     };
     let senders = vec![sender(0, vec![UNCONGESTED, CONGESTED]), sender(1, vec![CONGESTED])];

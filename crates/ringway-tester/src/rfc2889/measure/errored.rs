@@ -40,7 +40,7 @@ pub(super) fn run(session: &mut Session<'_>, flaw: Flaw) -> Result<Errored, Stop
     let sender = Sender {
         port: 0,
         rate: rate(settings, flaw.size(), load),
-        length: Length::Time(settings.trial_ps),
+        length: Length::Time(settings.trials.trial_ps),
         route: Route::Ports(vec![1]),
     };
     let mut order = order(settings, flaw.size(), vec![sender]);

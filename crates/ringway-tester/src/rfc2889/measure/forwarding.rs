@@ -84,7 +84,8 @@ pub(super) fn run(session: &mut Session<'_>, pattern: Pattern, size: u32) -> Res
     let mut loads = Vec::new();
     let mut load = Load::MAX;
     loop {
-        let trial = session.trial(&at(Test::Forwarding, what, load), &make(load, settings.trial_ps))?;
+        let trial =
+            session.trial(&at(Test::Forwarding, what, load), &make(load, settings.trials.trial_ps))?;
         loads.push(ForwardingAt::of(load, &trial));
         match load.0.checked_sub(settings.step.0.max(1)) {
             Some(next) if next > throughput.map_or(0, |t| t.0) => load = Load(next),

@@ -16,7 +16,7 @@ pub(super) fn rate(settings: &Settings, size: u32, load: Load) -> Rate {
 
 /// Most frames a second of a port.
 pub(super) fn line(settings: &Settings, size: u32) -> Rate {
-    settings.maximum.rate(&Mix::fixed(size))
+    settings.trials.maximum.rate(&Mix::fixed(size))
 }
 
 /// A trial of these senders, with the settings' waits and bursts. All ports announce themselves.
@@ -27,8 +27,8 @@ pub(super) fn order(settings: &Settings, size: u32, senders: Vec<Sender>) -> Tri
         burst: settings.burst,
         line: line(settings, size),
         announce: (0..settings.ports).collect(),
-        wait_ps: settings.wait_ps,
-        catch_up: settings.catch_up,
+        wait_ps: settings.trials.wait_ps,
+        catch_up: settings.trials.catch_up,
         exact: false,
         latency: false,
         held: false,
@@ -49,7 +49,7 @@ pub(super) fn search(
     order: &dyn Fn(Load, u64) -> TrialSpec,
 ) -> Result<(Found, u64), Stop> {
     let before = session.trials();
-    let mut search = session.settings().search.start();
+    let mut search = session.settings().trials.search.start();
     loop {
         match search.next() {
             Step::Done(found) => return Ok((found, session.trials() - before)),

@@ -5,6 +5,7 @@ use crate::trial::rate::Load;
 use proptest::prelude::*;
 
 use super::*;
+use crate::benchmark::settings::TrialSettings;
 use crate::rfc2889::model::{ModelTestBed, SwitchSpec};
 use crate::rfc2889::pattern::Pattern;
 use crate::rfc2889::session::Event;
@@ -18,23 +19,20 @@ const LINK: u64 = 10_000_000;
 const LINE: f64 = LINK as f64 / 672.0;
 
 fn settings(tests: &[Test], ports: usize) -> Settings {
-    let mut settings = Settings {
+    let trials = TrialSettings::new(Maximum::Link(LINK), 100 * MILLISECOND);
+    Settings {
         tests: tests.to_vec(),
         sizes: vec![64],
-        trial_ps: 100 * MILLISECOND,
-        wait_ps: 50 * MILLISECOND,
+        trials: TrialSettings { wait_ps: 50 * MILLISECOND, ..trials },
         ..Settings::new(ports, Maximum::Link(LINK))
-    };
-    settings.search.goals[0].final_ps = settings.trial_ps;
-    settings.search.short_ps = settings.trial_ps;
-    settings
+    }
 }
 
 fn measure(settings: &Settings, device: &str) -> Results {
     settings.check().unwrap();
     let spec: SwitchSpec = device.parse().unwrap();
     assert_eq!(spec.ports, settings.ports);
-    let mut bed = ModelTestBed::new(&spec, settings.maximum.bits(), settings.seed);
+    let mut bed = ModelTestBed::new(&spec, settings.trials.maximum.bits(), settings.seed);
     let mut results = Results::default();
     let mut listener = |_: &Event<'_>| true;
     let mut session = Session::new(&mut bed, settings, &mut listener);
@@ -151,13 +149,10 @@ proptest! {
     /// Congestion tells the three kinds of switches apart, whatever their buffers.
     #[test]
     fn kinds_of_queues_are_told_apart(buffer in 16u64..60, size in 64u32..512) {
-        let settings = Settings {
-            sizes: vec![size],
-            maximum: Maximum::Link(100_000_000),
-            trial_ps: SECOND / 4,
-            wait_ps: SECOND,
-            ..settings(&[Test::Congestion], 4)
-        };
+        let base = settings(&[Test::Congestion], 4);
+        let (maximum, trial_ps, wait_ps) = (Maximum::Link(100_000_000), SECOND / 4, SECOND);
+        let trials = TrialSettings { maximum, trial_ps, wait_ps, ..base.trials };
+        let settings = Settings { sizes: vec![size], trials, ..base };
         for (kind, blocking, pressure) in [("", false, false), ("hol", true, false), ("pressure", false, true)] {
             let device = format!("switch:buffer={buffer},{kind}");
             let c = &measure(&settings, &device).congestion[0];
@@ -174,7 +169,8 @@ proptest! {
 
 #[test]
 fn a_port_that_carries_more_is_not_congested() {
-    let settings = Settings { maximum: Maximum::Pps(1000), ..settings(&[Test::Congestion], 4) };
+    let mut settings = settings(&[Test::Congestion], 4);
+    settings.trials.maximum = Maximum::Pps(1000);
     let c = &measure(&settings, "switch").congestion[0];
     assert!(c.not_congested && !c.back_pressure && !c.head_of_line_blocking, "{c:?}");
 }

@@ -82,7 +82,7 @@ impl Report {
             }
         }];
         let ports = self.settings.ports;
-        labels.push(match self.settings.maximum.bits() {
+        labels.push(match self.settings.trials.maximum.bits() {
             Some(bits) => format!("{ports} ports, link speed {}, emulated", link_speed(bits)),
             None => format!(
                 "{ports} ports without a speed: loads are shares of the frames a second that were given"
@@ -106,6 +106,7 @@ impl Report {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::benchmark::settings::TrialSettings;
     use crate::rfc2889::measure;
     use crate::rfc2889::model::{ModelTestBed, SwitchSpec};
     use crate::rfc2889::session::Session;
@@ -116,19 +117,17 @@ pub(super) mod tests {
     /// All tests over a modelled switch.
     pub(in super::super) fn report(device: &str) -> Report {
         let spec: SwitchSpec = device.parse().unwrap();
-        let base = Settings::new(spec.ports, Maximum::Link(100_000_000));
-        let mut settings = Settings {
+        let maximum = Maximum::Link(100_000_000);
+        let trials = TrialSettings::new(maximum, 20 * MILLISECOND);
+        let settings = Settings {
             tests: Test::ALL.to_vec(),
             sizes: vec![64, 1518],
-            trial_ps: 20 * MILLISECOND,
-            wait_ps: 10 * MILLISECOND,
+            trials: TrialSettings { wait_ps: 10 * MILLISECOND, ..trials },
             addresses: 500,
             learning_step: 10,
             age_ps: spec.table.age_ps,
-            ..base
+            ..Settings::new(spec.ports, maximum)
         };
-        settings.search.goals[0].final_ps = 20 * MILLISECOND;
-        settings.search.short_ps = 20 * MILLISECOND;
         let mut bed = ModelTestBed::new(&spec, Some(100_000_000), 1);
         let mut results = Results::default();
         let mut listener = |_: &crate::rfc2889::session::Event<'_>| true;

@@ -88,10 +88,10 @@ fn footer(report: &Report) -> String {
         "<footer>\n<p>{} trials, {invalid} of them invalid. Trials of {} s, {} s for stragglers, {} s between them. Search {}. \
          Bursts of {}. Seed {}. Ringway {}.</p>\n</footer>\n",
         report.trials.len(),
-        seconds(s.trial_ps),
-        seconds(s.wait_ps),
-        seconds(s.pause_ps),
-        s.search.kind,
+        seconds(s.trials.trial_ps),
+        seconds(s.trials.wait_ps),
+        seconds(s.trials.pause_ps),
+        s.trials.search.kind,
         s.burst,
         s.seed,
         escape(&report.version)
