@@ -13,8 +13,8 @@ use std::path::Path;
 
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
-use ringway_tester::ports::{MOST_ANNOUNCED, RealClock, refuse};
-use ringway_tester::report::time::TimeKind;
+use ringway_tester::benchmark::report::Caveats;
+use ringway_tester::ports::{MOST_ANNOUNCED, refuse};
 use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
 use ringway_tester::rfc2544::device::{Router, VirtualTestBed};
 use ringway_tester::rfc2544::journal::Journal;
@@ -199,25 +199,18 @@ impl Run<'_> {
         }
         let mut notes = notes(&done.results, &done.varied, plan, real);
         notes.extend(self_test.iter().flat_map(SelfTest::warnings));
+        let modelled = matches!(plan.target, Target::Model(_));
         let report = Report {
             schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION").into(),
-            command: words::line(),
-            time: match (&plan.target, args.shared.virtual_time) {
-                (Target::Model(_), _) => TimeKind::Virtual,
-                (_, true) => TimeKind::LockStep,
-                (_, false) => TimeKind::Real,
-            },
-            clock_source: if real { RealClock::new().name().into() } else { "virtual".into() },
-            device: plan.device(),
-            ports: done.ports,
-            conditions: self.conditions.clone(),
+            origin: args.shared.origin(modelled, plan.device(), done.ports, self.conditions),
             settings: plan.settings.clone(),
             format: done.format,
             self_test,
-            partial: if args.is_alone() { Vec::new() } else { plan.settings.shortcuts() },
-            notes,
-            interrupted: done.ended.is_err(),
+            caveats: Caveats {
+                partial: if args.is_alone() { Vec::new() } else { plan.settings.shortcuts() },
+                notes,
+                interrupted: done.ended.is_err(),
+            },
             results: done.results,
             varied: done.varied,
             trials: done.trials,

@@ -8,8 +8,8 @@ use std::cell::RefCell;
 
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
-use ringway_tester::ports::{RealClock, refuse};
-use ringway_tester::report::time::TimeKind;
+use ringway_tester::benchmark::report::Caveats;
+use ringway_tester::ports::refuse;
 use ringway_tester::rfc2889::bed::{RealTestBed, TestBedSpec};
 use ringway_tester::rfc2889::measure::{self, Results};
 use ringway_tester::rfc2889::model::ModelTestBed;
@@ -24,7 +24,6 @@ use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::stop;
 use crate::tester::files::{Files, Served};
-use crate::words;
 
 pub(crate) use args::Args;
 use plan::{Plan, Target, flush};
@@ -93,25 +92,16 @@ fn trials(
     let trials = session.into_records();
     show.borrow_mut().clear();
     let modelled = matches!(plan.target, Target::Model(_));
-    let real = !args.shared.virtual_time;
     let report = Report {
         schema: SCHEMA,
         kind: "rfc2889".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        command: words::line(),
-        time: match (modelled, real) {
-            (true, _) => TimeKind::Virtual,
-            (_, false) => TimeKind::LockStep,
-            (_, true) => TimeKind::Real,
-        },
-        clock_source: if real { RealClock::new().name().into() } else { "virtual".into() },
-        device: plan.device(),
-        ports,
-        conditions,
+        origin: args.shared.origin(modelled, plan.device(), ports, &conditions),
         settings: settings.clone(),
-        partial: settings.shortcuts(),
-        notes: notes(&results, real),
-        interrupted: ended.is_err(),
+        caveats: Caveats {
+            partial: settings.shortcuts(),
+            notes: notes(&results, !args.shared.virtual_time),
+            interrupted: ended.is_err(),
+        },
         results,
         trials,
     };

@@ -3,5 +3,8 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`settings`] | how trials are run, and throughputs searched |
+//! | [`report`], `table` | what reports say of themselves, and their tables |
 
+pub mod report;
 pub mod settings;
+pub(crate) mod table;

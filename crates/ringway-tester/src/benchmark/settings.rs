@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::report::page::escape;
+use crate::trial::ledger::seconds;
 use crate::trial::maximum::Maximum;
 use crate::trial::rate::{Load, SECOND};
 use crate::trial::schedule::CATCH_UP;
@@ -42,5 +44,19 @@ impl TrialSettings {
             retries: 3,
             catch_up: CATCH_UP,
         }
+    }
+
+    /// The foot of a page: how trials were run, with something before and something behind the search.
+    #[must_use]
+    pub fn footer(&self, before: &str, behind: &str, seed: u64, version: &str) -> String {
+        format!(
+            "<footer>\n<p>{before}Trials of {} s, {} s for stragglers, {} s between them. Search {}. {behind}Seed {seed}. Ringway \
+             {}.</p>\n</footer>\n",
+            seconds(self.trial_ps),
+            seconds(self.wait_ps),
+            seconds(self.pause_ps),
+            self.search.kind,
+            escape(version)
+        )
     }
 }

@@ -12,4 +12,3 @@ pub mod page;
 pub(crate) mod plot;
 pub(crate) mod scale;
 pub(crate) mod text;
-pub mod time;

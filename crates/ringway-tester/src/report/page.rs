@@ -92,22 +92,12 @@ pub(crate) fn head(title: &str, device: &str, labels: &[String]) -> String {
     )
 }
 
-pub(crate) fn part(title: &str, plot: String, heads: &[&str], rows: Vec<Vec<String>>) -> String {
-    section(title, plot, heads, rows, "")
-}
-
 /// A chart, a table and what comes behind; nothing without rows.
-pub(crate) fn section(
-    title: &str,
-    plot: String,
-    heads: &[&str],
-    rows: Vec<Vec<String>>,
-    more: &str,
-) -> String {
+pub(crate) fn section(title: &str, plot: &str, heads: &[&str], rows: &[Vec<String>], more: &str) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    format!("<section>\n<h2>{}</h2>\n{plot}{}{more}</section>\n", escape(title), table(heads, &rows))
+    format!("<section>\n<h2>{}</h2>\n{plot}{}{more}</section>\n", escape(title), table(heads, rows))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::trial::mix::Mix;
 use crate::trial::polled::Work;
 use crate::trial::rate::Load;
 use crate::trial::result::TrialResult;
-use crate::trial::search::{Found, Measured, Reason, Step};
+use crate::trial::search::{Found, Measured, Step};
 use crate::trial::spec::TrialSpec;
 use crate::trial::stop::Stop;
 
@@ -76,11 +76,9 @@ fn measured(load: Load, length_ps: u64, trial: &TrialResult) -> Measured {
 
 impl Throughput {
     fn of(settings: &Settings, size: &Mix, found: Found, trials: u64) -> Self {
-        let goal = found.goals.first();
-        let load = goal.and_then(|g| g.load);
+        let (load, limited) = (found.load(), found.limited());
         let line_fps = settings.trials.maximum.fps(size);
         let fps = load.map_or(0.0, |load| line_fps * f64::from(load.0) / 1e6);
-        let limited = goal.is_some_and(|g| g.reason == Reason::TesterLimit);
         let bits = |bytes: f64| fps * 8.0 * bytes;
         let (layer2_bps, layer1_bps) = (bits(size.mean()), bits(size.mean() + 20.0));
         Self {

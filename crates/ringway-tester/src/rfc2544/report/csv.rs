@@ -1,9 +1,9 @@
 //! One CSV file for each test.
 
-use std::fmt::Write;
-
 use super::Report;
+use crate::benchmark::table::{CsvTable, faults, percent, quoted};
 use crate::rfc2544::measure::{BackToBack, Burst, Latency, Loss, Recovery, Reset, Results, Throughput};
+use crate::rfc2544::record::Record;
 use crate::rfc2544::selftest::SelfTest;
 use crate::rfc2544::settings::Test;
 use crate::trial::ledger::seconds;
@@ -21,8 +21,8 @@ pub fn files(report: &Report) -> Vec<(String, String)> {
         let of_run = tests(results);
         files.extend(of_run.into_iter().map(|(test, text)| (format!("{test}{separator}{variant}"), text)));
     }
-    files.extend(report.self_test.as_ref().map(|found| ("self-test".into(), self_test(found))));
-    files.push(("trials".into(), trials(report)));
+    let more = report.self_test.as_ref().map(self_test).into_iter().chain([trials(report)]);
+    files.extend(more.map(CsvTable::file).map(|(name, text)| (name.into(), text)));
     files
 }
 
@@ -38,28 +38,14 @@ fn tests(r: &Results) -> Vec<(&'static str, String)> {
         recovery(&r.recovery),
         reset(&r.reset),
     ];
-    let with_rows = all.into_iter().filter(|table| !table.rows.is_empty());
-    with_rows.map(|table| (table.name, format!("{}\n{}\n", table.head, table.rows.join("\n")))).collect()
-}
-
-/// The file of a test.
-struct Table {
-    name: &'static str,
-    head: &'static str,
-    rows: Vec<String>,
-}
-
-impl Table {
-    fn of(test: Test, head: &'static str, rows: impl Iterator<Item = String>) -> Self {
-        Self { name: test.name(), head, rows: rows.collect() }
-    }
+    all.into_iter().filter(|table| !table.is_empty()).map(CsvTable::file).collect()
 }
 
 fn size(size: &Mix) -> String {
     quoted(&size.to_string())
 }
 
-fn throughput(results: &[Throughput]) -> Table {
+fn throughput(results: &[Throughput]) -> CsvTable {
     let head = "size,load_percent,fps,line_fps,layer1_bps,layer2_bps,limited_by_tester,device_fps";
     let rows = results.iter().map(|t| {
         let load = t.load.map_or(0.0, Load::as_percent);
@@ -74,10 +60,10 @@ fn throughput(results: &[Throughput]) -> Table {
             t.limited
         )
     });
-    Table::of(Test::Throughput, head, rows)
+    CsvTable::of(Test::Throughput.name(), head, rows)
 }
 
-fn latency(results: &[Latency]) -> Table {
+fn latency(results: &[Latency]) -> CsvTable {
     let head = "size,percent_of_throughput,frames,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,p99_99_ns,max_ns,variation_ns,jitter_ns,limited_by_tester";
     let rows = results.iter().flat_map(|l| l.loads.iter().map(move |at| (l, at))).map(|(l, at)| {
         let (s, a) = (size(&l.size), &at.all);
@@ -88,20 +74,20 @@ fn latency(results: &[Latency]) -> Table {
             a.count, a.min_ns, a.mean_ns, a.max_ns, at.variation_ns, at.jitter_ns, at.limited
         )
     });
-    Table::of(Test::Latency, head, rows)
+    CsvTable::of(Test::Latency.name(), head, rows)
 }
 
-fn latency_repeats(results: &[Latency]) -> Table {
+fn latency_repeats(results: &[Latency]) -> CsvTable {
     let head = "size,repeats,mean_ns,mean_from_last_bit_ns,p50_median_ns,p50_low_ns,p50_high_ns,p99_9_median_ns,p99_9_low_ns,p99_9_high_ns";
     let rows = results.iter().map(|l| {
         let of_repeats: Vec<String> = l.typical_ns.iter().chain(&l.worst_ns).map(u64::to_string).collect();
         let stored = l.stored_mean_ns.map_or(String::new(), |ns| ns.to_string());
         format!("{},{},{},{stored},{}", size(&l.size), l.repeated, l.mean_ns, of_repeats.join(","))
     });
-    Table { name: "latency-repeats", head, rows: rows.collect() }
+    CsvTable::of("latency-repeats", head, rows)
 }
 
-fn loss(results: &[Loss]) -> Table {
+fn loss(results: &[Loss]) -> CsvTable {
     let head = "size,load_percent,sent,lost,loss_percent,offered_fps,forwarded_fps,limited_by_tester";
     let rows = results.iter().flat_map(|l| l.loads.iter().map(move |at| (l, at))).map(|(l, at)| {
         format!(
@@ -116,10 +102,10 @@ fn loss(results: &[Loss]) -> Table {
             at.limited
         )
     });
-    Table::of(Test::Loss, head, rows)
+    CsvTable::of(Test::Loss.name(), head, rows)
 }
 
-fn back_to_back(results: &[BackToBack]) -> Table {
+fn back_to_back(results: &[BackToBack]) -> CsvTable {
     let head =
         "size,mean_frames,min,max,deviation,repeats,step,implied_buffer_s,corrected_buffer_s,not_applicable";
     let rows = results.iter().map(|b| {
@@ -136,106 +122,61 @@ fn back_to_back(results: &[BackToBack]) -> Table {
             b.step
         )
     });
-    Table::of(Test::BackToBack, head, rows)
+    CsvTable::of(Test::BackToBack.name(), head, rows)
 }
 
-fn burst(results: &[Burst]) -> Table {
+fn burst(results: &[Burst]) -> CsvTable {
     let rows = results.iter().map(|b| {
         format!("{},{},{},{},{},{}", size(&b.size), seconds(b.length_ps), b.scheduled, b.tx, b.rx, b.lost)
     });
-    Table::of(Test::Burst, "size,seconds,frames,sent,received,lost", rows)
+    CsvTable::of(Test::Burst.name(), "size,seconds,frames,sent,received,lost", rows)
 }
 
-fn recovery(results: &[Recovery]) -> Table {
+fn recovery(results: &[Recovery]) -> CsvTable {
     let rows = results.iter().flat_map(|r| r.values_s.iter().map(move |v| (r, v))).map(|(r, v)| {
         let (overload, relief) = (r.overload.as_percent(), r.relief.as_percent());
         format!("{},{overload},{relief},{v},{}", size(&r.size), r.resolution_s)
     });
-    Table::of(Test::Recovery, "size,overload_percent,relief_percent,seconds,resolution_s", rows)
+    CsvTable::of(Test::Recovery.name(), "size,overload_percent,relief_percent,seconds,resolution_s", rows)
 }
 
-fn reset(results: &[Reset]) -> Table {
+fn reset(results: &[Reset]) -> CsvTable {
     let rows = results.iter().map(|r| {
         let (size, kind) = (size(&r.size), quoted(&r.kind));
         format!("{size},{kind},{},{},{},{}", r.by_time_s, r.by_loss_s, r.lost, r.resolution_s)
     });
-    Table::of(Test::Reset, "size,reset,by_time_s,by_loss_s,lost,resolution_s", rows)
+    CsvTable::of(Test::Reset.name(), "size,reset,by_time_s,by_loss_s,lost,resolution_s", rows)
 }
 
-fn self_test(found: &SelfTest) -> String {
-    let mut out = String::from(
-        "size,sent_fps,received_fps,latency_fps,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,max_ns,throughput_share,near_limit\n",
-    );
-    for at in &found.sizes {
+fn self_test(found: &SelfTest) -> CsvTable {
+    let head = "size,sent_fps,received_fps,latency_fps,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,max_ns,throughput_share,near_limit";
+    let rows = found.sizes.iter().map(|at| {
         let (l, share) = (&at.latency, at.throughput_share.map_or(String::new(), |share| share.to_string()));
-        // Writing to a String can't fail.
-        let _ = writeln!(
-            out,
-            "{},{},{},{},{},{},{},{},{},{},{},{share},{}",
-            quoted(&at.size.to_string()),
-            at.sent_fps,
-            at.received_fps,
-            at.latency_fps,
-            l.min_ns,
-            l.mean_ns,
-            l.p50_ns,
-            l.p90_ns,
-            l.p99_ns,
-            l.p99_9_ns,
-            l.max_ns,
-            at.near_limit
-        );
-    }
-    out
+        let rates = format!("{},{},{}", at.sent_fps, at.received_fps, at.latency_fps);
+        let percentiles = format!("{},{},{},{}", l.p50_ns, l.p90_ns, l.p99_ns, l.p99_9_ns);
+        let latency = format!("{},{},{percentiles},{}", l.min_ns, l.mean_ns, l.max_ns);
+        format!("{},{rates},{latency},{share},{}", size(&at.size), at.near_limit)
+    });
+    CsvTable::of("self-test", head, rows)
 }
 
-fn trials(report: &Report) -> String {
-    let mut out = String::from(
-        "number,test,size,load_percent,attempt,intended_fps,offered_fps,forwarded_fps,tx,rx,lost,duplicated,reordered,late,stragglers,corrupted,\
-         misdirected,foreign,seconds,verdict,faults,variant\n",
-    );
-    for record in &report.trials {
-        let (t, load) =
-            (&record.trial, record.load.map_or(String::new(), |load| load.as_percent().to_string()));
-        let (r, faults) =
-            (t.received, t.faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
-        // Writing to a String can't fail.
-        let _ = writeln!(
-            out,
-            "{},{},{},{load},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
-            record.number,
-            record.test,
-            quoted(&record.size.to_string()),
-            record.attempt,
-            t.intended_fps,
-            t.offered_fps,
-            t.forwarded_fps,
-            t.tx,
-            t.rx,
-            t.lost,
-            r.duplicated,
-            r.reordered,
-            r.late,
-            r.stragglers,
-            r.corrupted,
-            r.misdirected,
-            r.foreign,
-            seconds(t.length_ps),
-            t.verdict(0),
-            quoted(&faults),
-            record.order.variant.name(),
-        );
-    }
-    out
+fn trials(report: &Report) -> CsvTable {
+    let head = "number,test,size,load_percent,attempt,intended_fps,offered_fps,forwarded_fps,tx,rx,lost,duplicated,reordered,late,\
+                stragglers,corrupted,misdirected,foreign,seconds,verdict,faults,variant";
+    CsvTable::of("trials", head, report.trials.iter().map(trial))
 }
 
-/// A field, in quotes if it needs them (RFC 4180).
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
+fn trial(record: &Record) -> String {
+    let (t, r) = (&record.trial, record.trial.received);
+    let (size, load, faults) = (size(&record.size), percent(record.load), faults(&t.faults));
+    let rates = format!("{},{},{}", t.intended_fps, t.offered_fps, t.forwarded_fps);
+    let counts = [t.tx, t.rx, t.lost, r.duplicated, r.reordered, r.late, r.stragglers, r.corrupted];
+    let counts = counts.into_iter().chain([r.misdirected, r.foreign]).map(|n| n.to_string());
+    let counts = counts.collect::<Vec<_>>().join(",");
+    let (number, test, attempt, variant) =
+        (record.number, record.test, record.attempt, record.order.variant.name());
+    let (length, verdict) = (seconds(t.length_ps), t.verdict(0));
+    format!("{number},{test},{size},{load},{attempt},{rates},{counts},{length},{verdict},{faults},{variant}")
 }
 
 #[cfg(test)]
@@ -268,6 +209,5 @@ mod tests {
             let widths: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
             assert!(widths.len() > 1 && widths.iter().all(|w| *w == widths[0]), "{name}: {text}");
         }
-        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
     }
 }

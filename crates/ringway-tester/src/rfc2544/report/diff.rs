@@ -64,7 +64,7 @@ fn warnings(before: &Report, after: &Report, numbers: usize) -> Vec<String> {
         }
     };
     let (a, b) = (&before.settings, &after.settings);
-    unless(before.time == after.time, "their time: real or virtual");
+    unless(before.origin.time == after.origin.time, "their time: real or virtual");
     unless(a.trials.maximum == b.trials.maximum, "the link speed");
     unless(a.trials.search == b.trials.search, "the search");
     unless(
@@ -73,8 +73,8 @@ fn warnings(before: &Report, after: &Report, numbers: usize) -> Vec<String> {
     );
     unless(a.bidirectional == b.bidirectional, "directions");
     unless(before.format == after.format, "the format of frames");
-    unless(before.conditions.cpu == after.conditions.cpu, "the processor");
-    if before.interrupted || after.interrupted {
+    unless(before.origin.conditions.cpu == after.origin.conditions.cpu, "the processor");
+    if before.caveats.interrupted || after.caveats.interrupted {
         warnings.push("a report is of a run that ended early".into());
     }
     if numbers == 0 {
@@ -166,7 +166,7 @@ mod tests {
         assert!(same.changes.iter().all(|c| c.percent.is_none_or(|p| p == 0.0)));
         let mut other = fast;
         other.settings.trials.trial_ps = 1;
-        other.interrupted = true;
+        other.caveats.interrupted = true;
         assert_eq!(super::diff(&slow, &other).warnings.len(), 2);
     }
 }

@@ -7,16 +7,15 @@ pub mod page;
 mod rows;
 pub mod text;
 
-use crate::report::time::TimeKind;
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Results, Varied};
 use super::record::Record;
 use super::selftest::SelfTest;
 use super::settings::Settings;
+use crate::benchmark::report::{Caveats, Origin};
 use crate::trial::format::Format;
 use crate::trial::variant::Variant;
-use ringway_lab::Conditions;
 use ringway_traffic::units::link_speed;
 
 /// Version of the format of [`Report`].
@@ -27,20 +26,9 @@ pub const SCHEMA: u32 = 2;
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// Version of the program.
-    pub version: String,
-    /// The command line.
-    pub command: String,
-    /// Whose time.
-    pub time: TimeKind,
-    /// What the real clock is read from.
-    pub clock_source: String,
-    /// What was measured: a modelled device, or two ports.
-    pub device: String,
-    /// Ports and what serves them.
-    pub ports: Vec<(String, String)>,
-    /// The machine.
-    pub conditions: Conditions,
+    /// What it comes from.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// What was asked for.
     pub settings: Settings,
     /// What frames look like.
@@ -53,12 +41,9 @@ pub struct Report {
     /// What the tester does with no device between, if that was measured.
     #[serde(default)]
     pub self_test: Option<SelfTest>,
-    /// What keeps it from being an RFC 2544 benchmark without qualification.
-    pub partial: Vec<String>,
-    /// What a reader has to know.
-    pub notes: Vec<String>,
-    /// The user ended it, or something failed: the rest is missing.
-    pub interrupted: bool,
+    /// What a reader has to know beside the numbers.
+    #[serde(flatten)]
+    pub caveats: Caveats,
     /// Each trial.
     pub trials: Vec<Record>,
 }
@@ -71,13 +56,10 @@ impl Report {
             return "Self-test of the tester".into();
         }
         let lacks = |r: &Results| !r.missing.is_empty() || r.limited();
-        let qualified = self.interrupted || !self.partial.is_empty() || self.runs().any(|(_, r)| lacks(r));
-        match (self.time, qualified) {
-            (TimeKind::Real, false) => "RFC 2544 benchmark".into(),
-            (TimeKind::Real, true) => "Partial benchmark after RFC 2544".into(),
-            (_, false) => "RFC 2544 benchmark in virtual time".into(),
-            (_, true) => "Partial benchmark after RFC 2544, in virtual time".into(),
-        }
+        let caveats = &self.caveats;
+        let qualified =
+            caveats.interrupted || !caveats.partial.is_empty() || self.runs().any(|(_, r)| lacks(r));
+        self.origin.title("RFC 2544", qualified)
     }
 
     /// The plain run and all others, with their results.
@@ -89,36 +71,15 @@ impl Report {
     /// What has to stand next to every number of it.
     #[must_use]
     pub fn labels(&self) -> Vec<String> {
-        let mut labels = Vec::new();
-        match self.time {
-            TimeKind::Real => labels.push(format!("real time, clock {}", self.clock_source)),
-            TimeKind::Virtual => {
-                labels.push("virtual time and a modelled device: exact, and no statement about speed".into())
-            }
-            TimeKind::LockStep => {
-                labels.push(
-                    "virtual time in lock step with real ports: counts are exact, rates are those asked for"
-                        .into(),
-                );
-            }
-        }
-        match self.settings.trials.maximum.bits() {
-            Some(bits) => labels.push(format!("link speed {}, emulated", link_speed(bits))),
-            None => {
-                labels.push("no link speed: loads are shares of the frames a second that were given".into())
-            }
-        }
-        if self.interrupted {
-            labels.push("PARTIAL: it ended early".into());
-        }
+        let links = match self.settings.trials.maximum.bits() {
+            Some(bits) => format!("link speed {}, emulated", link_speed(bits)),
+            None => "no link speed: loads are shares of the frames a second that were given".into(),
+        };
         let negative: u64 = self.trials.iter().map(|t| t.trial.received.negative).sum();
-        if negative > 0 {
-            labels.push(format!(
-                "{negative} frames seemed to arrive before they were sent: the clocks of the CPUs differ; latencies are without them"
-            ));
-        }
-        labels.extend(self.partial.iter().map(|why| format!("partial: {why}")));
-        labels
+        let negative = (negative > 0).then(|| format!(
+            "{negative} frames seemed to arrive before they were sent: the clocks of the CPUs differ; latencies are without them"
+        ));
+        self.caveats.labels(&self.origin, "device", links, negative)
     }
 
     /// As JSON.
@@ -148,6 +109,7 @@ impl Report {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::benchmark::report::TimeKind;
     use crate::rfc2544::device::{DeviceSpec, VirtualTestBed};
     use crate::rfc2544::journal::Journal;
     use crate::rfc2544::measure;
@@ -159,6 +121,7 @@ pub(crate) mod tests {
     use crate::trial::mix::Mix;
     use crate::trial::pauses::Pauses;
     use crate::trial::rate::MILLISECOND;
+    use ringway_lab::Conditions;
     use ringway_traffic::latency::LatencySummary;
 
     /// What a tester does by itself that is a little faster than a switch of a million frames a second.
@@ -203,21 +166,25 @@ pub(crate) mod tests {
         let trials = session.into_records();
         Report {
             schema: SCHEMA,
-            version: "0".into(),
-            command: "ringway rfc2544 <x>".into(),
-            time: TimeKind::Virtual,
-            clock_source: String::new(),
-            device: device.to_string(),
-            ports: Vec::new(),
-            conditions: Conditions::default(),
-            partial: settings.shortcuts(),
+            origin: Origin {
+                version: "0".into(),
+                command: "ringway rfc2544 <x>".into(),
+                time: TimeKind::Virtual,
+                clock_source: String::new(),
+                device: device.to_string(),
+                ports: Vec::new(),
+                conditions: Conditions::default(),
+            },
+            caveats: Caveats {
+                partial: settings.shortcuts(),
+                notes: vec!["a & b".into()],
+                interrupted: false,
+            },
             settings,
             format: Format::new(Flows::new(1, FlowOrder::Sequential, 1)),
             results,
             varied,
             self_test: None,
-            notes: vec!["a & b".into()],
-            interrupted: false,
             trials,
         }
     }
@@ -242,9 +209,9 @@ pub(crate) mod tests {
         let mut report = report("1M");
         assert_eq!(report.title(), "Partial benchmark after RFC 2544, in virtual time");
         assert!(report.labels().iter().any(|l| l.contains("not all sizes")));
-        (report.time, report.partial) = (TimeKind::Real, Vec::new());
+        (report.origin.time, report.caveats.partial) = (TimeKind::Real, Vec::new());
         assert_eq!(report.title(), "RFC 2544 benchmark");
-        report.interrupted = true;
+        report.caveats.interrupted = true;
         assert_eq!(report.title(), "Partial benchmark after RFC 2544");
         report.trials[1].trial.received.negative = 3;
         assert!(report.labels().iter().any(|l| l.starts_with("3 frames seemed to arrive before")));

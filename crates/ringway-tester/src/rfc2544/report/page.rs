@@ -1,15 +1,12 @@
 //! The report as a page of its own: no script, no font, no request to anywhere.
 
 use super::{Report, charts, rows, text};
-use crate::report::page::head;
-use crate::report::page::part;
-use crate::report::page::section;
-use crate::report::page::{escape, folded, origin, table, whole};
+use crate::benchmark::report::TimeKind;
+use crate::benchmark::table::Section;
+use crate::report::page::{escape, folded, section, table, whole};
 use crate::report::plot::{Chart, Mark, Series};
 use crate::report::scale::{percents, short, short_ns, ticks};
-use crate::report::text::grouped;
-use crate::report::text::short_time;
-use crate::report::time::TimeKind;
+use crate::report::text::{grouped, short_time};
 use crate::rfc2544::measure::Results;
 use crate::rfc2544::record::Record;
 use crate::rfc2544::selftest::NEAR;
@@ -20,9 +17,7 @@ use crate::trial::result::Verdict;
 /// The whole page.
 #[must_use]
 pub fn html(report: &Report) -> String {
-    let mut out = head(&report.title(), &report.device, &report.labels());
-    out += &origin(&report.conditions, &report.command, report.time == TimeKind::Real);
-    out += "</header>\n";
+    let mut out = report.origin.header(&report.title(), &report.labels());
     let plain = Run { heading: None, results: &report.results };
     let varied = report.varied.iter().map(|v| Run { heading: Some(text::heading(v)), results: &v.results });
     std::iter::once(plain).chain(varied).for_each(|run| out += &run.sections(report));
@@ -48,44 +43,31 @@ impl Run<'_> {
         // The graph of the plain run has the throughputs of all.
         let graph = if self.heading.is_none() { charts::throughput(report) } else { String::new() };
         let parts = [
-            part(&name("Throughput"), graph, rows::THROUGHPUT, rows(&r.throughput, rows::throughput)),
-            part(&name("The device alone"), String::new(), rows::ALONE, rows(&r.throughput, rows::alone)),
+            Section::of(name("Throughput"), rows::THROUGHPUT, &r.throughput, rows::throughput).html(&graph),
+            Section::of(name("The device alone"), rows::ALONE, &r.throughput, rows::alone).html(""),
             latencies(&name("Latency"), r),
-            part(
-                &name("Latency over repeats"),
-                String::new(),
-                rows::REPEATS,
-                rows(&r.latency, rows::repeats),
-            ),
-            part(&name("Frame loss"), charts::loss(r), rows::LOSS, rows(&r.loss, rows::loss)),
-            part(
-                &name("Back-to-back"),
-                charts::back_to_back(r),
-                rows::BACK_TO_BACK,
-                rows(&r.back_to_back, rows::back_to_back),
-            ),
-            part(&name("Bursts"), String::new(), rows::BURST, rows(&r.burst, rows::burst)),
-            part(&name("System recovery"), String::new(), rows::RECOVERY, rows(&r.recovery, rows::recovery)),
-            part(&name("Reset"), String::new(), rows::RESET, rows(&r.reset, rows::reset)),
+            Section::of(name("Latency over repeats"), rows::REPEATS, &r.latency, rows::repeats).html(""),
+            Section::of(name("Frame loss"), rows::LOSS, &r.loss, rows::loss).html(&charts::loss(r)),
+            Section::of(name("Back-to-back"), rows::BACK_TO_BACK, &r.back_to_back, rows::back_to_back)
+                .html(&charts::back_to_back(r)),
+            Section::of(name("Bursts"), rows::BURST, &r.burst, rows::burst).html(""),
+            Section::of(name("System recovery"), rows::RECOVERY, &r.recovery, rows::recovery).html(""),
+            Section::of(name("Reset"), rows::RESET, &r.reset, rows::reset).html(""),
         ];
         parts.concat()
     }
 }
 
-fn rows<T>(results: &[T], of: fn(&T) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
-    results.iter().flat_map(of).collect()
-}
-
 /// The chart, the table at the throughput, and the loads below it behind a line.
 fn latencies(title: &str, results: &Results) -> String {
     let all: Vec<_> = results.latency.iter().map(rows::latency).collect();
-    let last = all.iter().filter_map(|rows| rows.last().cloned()).collect();
+    let last: Vec<_> = all.iter().filter_map(|rows| rows.last().cloned()).collect();
     let count: usize = all.iter().map(Vec::len).sum();
     let more = match count > all.len() {
         true => folded(&format!("All {count} loads"), &table(rows::LATENCY, &all.concat())),
         false => String::new(),
     };
-    section(title, charts::latency(results), rows::LATENCY, last, &more)
+    section(title, &charts::latency(results), rows::LATENCY, &last, &more)
 }
 
 fn missing(report: &Report) -> String {
@@ -93,15 +75,7 @@ fn missing(report: &Report) -> String {
         let of = if variant.is_plain() { String::new() } else { format!(", {variant}") };
         r.missing.iter().map(move |m| format!("{}, size {}{of}: {}", m.test, m.size, m.reason))
     });
-    let gaps: Vec<String> = gaps.collect();
-    if gaps.is_empty() && report.notes.is_empty() {
-        return String::new();
-    }
-    let items = gaps
-        .into_iter()
-        .chain(report.notes.iter().cloned())
-        .map(|text| format!("<li>{}</li>\n", escape(&text)));
-    format!("<section>\n<h2>Notes</h2>\n<ul>\n{}</ul>\n</section>\n", items.collect::<String>())
+    report.caveats.section(gaps)
 }
 
 /// Loads in the order in which the search of each size tried them.
@@ -135,7 +109,7 @@ fn self_test(report: &Report) -> String {
          slow stream. Results above {:.0} % of what was received then are marked.</p>\n{}</section>\n",
         escape(&ports.join(" to ")),
         100.0 * NEAR,
-        table(rows::SELF_TEST, &rows(&found.sizes, rows::self_test))
+        table(rows::SELF_TEST, &found.sizes.iter().flat_map(rows::self_test).collect::<Vec<_>>())
     )
 }
 
@@ -146,7 +120,7 @@ fn pauses(report: &Report) -> String {
         tx.merge(&record.trial.tx_pauses);
         rx.merge(&record.trial.rx_pauses);
     }
-    if report.time != TimeKind::Real {
+    if report.origin.time != TimeKind::Real {
         return String::new();
     }
     let mut columns = vec![("senders", &tx), ("receivers", &rx)];
@@ -231,16 +205,7 @@ fn trials(report: &Report) -> String {
 
 fn footer(report: &Report) -> String {
     let s = &report.settings;
-    let seconds = crate::trial::ledger::seconds;
-    format!(
-        "<footer>\n<p>Trials of {} s, {} s for stragglers, {} s between them. Search {}. Seed {}. Ringway {}.</p>\n</footer>\n",
-        seconds(s.trials.trial_ps),
-        seconds(s.trials.wait_ps),
-        seconds(s.trials.pause_ps),
-        s.trials.search.kind,
-        s.seed,
-        escape(&report.version)
-    )
+    s.trials.footer("", "", s.seed, &report.origin.version)
 }
 
 #[cfg(test)]
@@ -252,7 +217,7 @@ mod tests {
     #[test]
     fn the_self_test_and_its_pauses_are_shown() {
         let mut report = report("1M");
-        report.time = TimeKind::Real;
+        report.origin.time = TimeKind::Real;
         assert!(!html(&report).contains("self-test"));
         report.self_test = Some(super::super::tests::self_test(&report.results));
         let page = html(&report);
@@ -280,8 +245,8 @@ mod tests {
     #[test]
     fn machine_date_and_command_stand_at_the_top() {
         let mut report = report("1M");
-        report.conditions.kernel = "6.1".into();
-        report.conditions.date = "2026-03-01T12:00:05Z".into();
+        report.origin.conditions.kernel = "6.1".into();
+        report.origin.conditions.date = "2026-03-01T12:00:05Z".into();
         let page = html(&report);
         let (header, rest) = page.split_once("</header>").unwrap();
         for part in

@@ -5,9 +5,8 @@ use super::rows::{
     ALONE, BACK_TO_BACK, BURST, LATENCY, LOSS, RECOVERY, REPEATS, RESET, SELF_TEST, THROUGHPUT, alone,
     back_to_back, burst, latency, loss, recovery, repeats, reset, self_test, throughput,
 };
-use crate::report::text::grouped;
-use crate::report::text::short_time;
-use crate::report::text::table;
+use crate::benchmark::table::Section;
+use crate::report::text::{grouped, short_time};
 use crate::rfc2544::measure::{Results, Varied};
 use crate::trial::pauses::Pauses;
 use crate::trial::variant::Modifier;
@@ -16,18 +15,18 @@ use ringway_traffic::units::many;
 /// The whole report, for a terminal.
 #[must_use]
 pub fn text(report: &Report) -> String {
-    let mut out = format!("{}: {}\n", report.title(), report.device);
-    report.labels().iter().for_each(|label| out += &format!("  {label}\n"));
+    let mut out = report.origin.opening(&report.title(), &report.labels());
     out += &tables(&report.results);
     for varied in &report.varied {
         let heading = heading(varied);
         out += &format!("\n{heading}\n{}\n{}", "=".repeat(heading.chars().count()), tables(&varied.results));
     }
     if let Some(found) = &report.self_test {
-        out += &section("Self-test: the tester with no device between", &found.sizes, SELF_TEST, self_test);
+        let title = "Self-test: the tester with no device between";
+        out += &Section::of(title, SELF_TEST, &found.sizes, self_test).text();
         out += &format!("  senders {}\n  receivers {}\n", held(&found.tx_pauses), held(&found.rx_pauses));
     }
-    report.notes.iter().for_each(|note| out += &format!("Note: {note}\n"));
+    out += &report.caveats.text();
     if report.trials.is_empty() {
         return out;
     }
@@ -52,17 +51,22 @@ pub(super) fn heading(varied: &Varied) -> String {
 /// All tests of a run.
 fn tables(r: &Results) -> String {
     let parts = [
-        section("Throughput (RFC 2544, 26.1)", &r.throughput, THROUGHPUT, throughput),
-        section("The device alone: frames over the CPU time of its thread", &r.throughput, ALONE, alone),
-        section("Latency, first bit to first bit (26.2)", &r.latency, LATENCY, latency),
-        section("Latency at the throughput, over repeats (26.2; RFC 8219, 7)", &r.latency, REPEATS, repeats),
-        section("Frame loss (26.3)", &r.loss, LOSS, loss),
-        section("Back-to-back (26.4, RFC 9004)", &r.back_to_back, BACK_TO_BACK, back_to_back),
-        section("Bursts", &r.burst, BURST, burst),
-        section("System recovery (26.5)", &r.recovery, RECOVERY, recovery),
-        section("Reset (26.6, RFC 6201)", &r.reset, RESET, reset),
+        Section::of("Throughput (RFC 2544, 26.1)", THROUGHPUT, &r.throughput, throughput),
+        Section::of("The device alone: frames over the CPU time of its thread", ALONE, &r.throughput, alone),
+        Section::of("Latency, first bit to first bit (26.2)", LATENCY, &r.latency, latency),
+        Section::of(
+            "Latency at the throughput, over repeats (26.2; RFC 8219, 7)",
+            REPEATS,
+            &r.latency,
+            repeats,
+        ),
+        Section::of("Frame loss (26.3)", LOSS, &r.loss, loss),
+        Section::of("Back-to-back (26.4, RFC 9004)", BACK_TO_BACK, &r.back_to_back, back_to_back),
+        Section::of("Bursts", BURST, &r.burst, burst),
+        Section::of("System recovery (26.5)", RECOVERY, &r.recovery, recovery),
+        Section::of("Reset (26.6, RFC 6201)", RESET, &r.reset, reset),
     ];
-    let mut out = parts.concat();
+    let mut out: String = parts.iter().map(Section::text).collect();
     if !r.missing.is_empty() {
         out += "\nWithout a result\n";
         r.missing.iter().for_each(|m| out += &format!("  {}, size {}: {}\n", m.test, m.size, m.reason));
@@ -75,11 +79,6 @@ fn held(pauses: &Pauses) -> String {
     let times: u64 = pauses.by_power_of_two_us.iter().sum();
     let longest = short_time(pauses.longest_ns as f64);
     format!("stood still {} times for more than 1 us, {longest} at most", grouped(times))
-}
-
-fn section<T>(title: &str, results: &[T], heads: &[&str], rows: fn(&T) -> Vec<Vec<String>>) -> String {
-    let rows: Vec<_> = results.iter().flat_map(rows).collect();
-    if rows.is_empty() { String::new() } else { format!("\n{title}\n{}", table(heads, &rows)) }
 }
 
 #[cfg(test)]

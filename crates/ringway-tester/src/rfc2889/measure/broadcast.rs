@@ -8,7 +8,7 @@ use crate::rfc2889::session::Session;
 use crate::rfc2889::settings::{Settings, Test};
 use crate::rfc2889::traffic::{Route, Sender, TrialSpec};
 use crate::trial::rate::Load;
-use crate::trial::search::{Found, Reason};
+use crate::trial::search::Found;
 use crate::trial::spec::Length;
 use crate::trial::stop::Stop;
 use ringway_traffic::latency::LatencySummary;
@@ -52,9 +52,7 @@ pub(super) fn run(session: &mut Session<'_>, size: u32) -> Result<Broadcast, Sto
     let (what, before) = ("one to all", session.trials());
     let make = |load, length_ps| traffic(settings, size, load, length_ps);
     let (found, _) = search(session, Test::Broadcast, what, &make)?;
-    let goal = found.goals.first();
-    let throughput = goal.and_then(|g| g.load);
-    let limited = goal.is_some_and(|g| g.reason == Reason::TesterLimit);
+    let (throughput, limited) = (found.load(), found.limited());
     let full =
         session.trial(&at(Test::Broadcast, what, Load::MAX), &make(Load::MAX, settings.trials.trial_ps))?;
     let (mut latency, mut ports) = (None, Vec::new());

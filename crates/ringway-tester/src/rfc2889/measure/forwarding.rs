@@ -9,7 +9,7 @@ use crate::rfc2889::settings::{Settings, Test};
 use crate::rfc2889::traffic::{Route, Sender, TrialSpec};
 use crate::rfc2889::trial::TrialResult;
 use crate::trial::rate::Load;
-use crate::trial::search::{Found, Reason};
+use crate::trial::search::Found;
 use crate::trial::spec::Length;
 use crate::trial::stop::Stop;
 
@@ -78,9 +78,7 @@ pub(super) fn run(session: &mut Session<'_>, pattern: Pattern, size: u32) -> Res
     let (what, before) = (pattern.name(), session.trials());
     let make = |load, length_ps| traffic(settings, pattern, size, load, length_ps);
     let (found, _) = search(session, Test::Forwarding, what, &make)?;
-    let goal = found.goals.first();
-    let throughput = goal.and_then(|g| g.load);
-    let limited = goal.is_some_and(|g| g.reason == Reason::TesterLimit);
+    let (throughput, limited) = (found.load(), found.limited());
     let mut loads = Vec::new();
     let mut load = Load::MAX;
     loop {

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::measure::Results;
 use super::session::Record;
 use super::settings::Settings;
-use crate::report::time::TimeKind;
-use ringway_lab::Conditions;
+use crate::benchmark::report::{Caveats, Origin};
 use ringway_traffic::units::link_speed;
 
 /// Version of the format of [`Report`].
@@ -23,30 +22,16 @@ pub struct Report {
     pub schema: u32,
     /// `rfc2889`.
     pub kind: String,
-    /// Version of the program.
-    pub version: String,
-    /// The command line.
-    pub command: String,
-    /// Whose time.
-    pub time: TimeKind,
-    /// What the real clock is read from.
-    pub clock_source: String,
-    /// What was measured: a modelled switch, or what lies between the ports.
-    pub device: String,
-    /// Ports and what serves them.
-    pub ports: Vec<(String, String)>,
-    /// The machine.
-    pub conditions: Conditions,
+    /// What it comes from.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// What was asked for.
     pub settings: Settings,
     /// What was found.
     pub results: Results,
-    /// What keeps it from being an RFC 2889 benchmark without qualification.
-    pub partial: Vec<String>,
-    /// What a reader has to know.
-    pub notes: Vec<String>,
-    /// The user ended it, or something failed: the rest is missing.
-    pub interrupted: bool,
+    /// What a reader has to know beside the numbers.
+    #[serde(flatten)]
+    pub caveats: Caveats,
     /// Each trial.
     pub trials: Vec<Record>,
 }
@@ -59,40 +44,23 @@ impl Report {
         let limited = r.forwarding.iter().any(|f| f.limited)
             || r.broadcast.iter().any(|b| b.limited)
             || r.learning.iter().any(|l| l.limited);
-        let qualified = self.interrupted || limited || !self.partial.is_empty() || !r.missing.is_empty();
-        match (self.time, qualified) {
-            (TimeKind::Real, false) => "RFC 2889 benchmark".into(),
-            (TimeKind::Real, true) => "Partial benchmark after RFC 2889".into(),
-            (_, false) => "RFC 2889 benchmark in virtual time".into(),
-            (_, true) => "Partial benchmark after RFC 2889, in virtual time".into(),
-        }
+        let caveats = &self.caveats;
+        let qualified =
+            caveats.interrupted || limited || !caveats.partial.is_empty() || !r.missing.is_empty();
+        self.origin.title("RFC 2889", qualified)
     }
 
     /// What has to stand next to every number of it.
     #[must_use]
     pub fn labels(&self) -> Vec<String> {
-        let mut labels = vec![match self.time {
-            TimeKind::Real => format!("real time, clock {}", self.clock_source),
-            TimeKind::Virtual => {
-                "virtual time and a modelled switch: exact, and no statement about speed".into()
-            }
-            TimeKind::LockStep => {
-                "virtual time in lock step with real ports: counts are exact, rates are those asked for"
-                    .into()
-            }
-        }];
         let ports = self.settings.ports;
-        labels.push(match self.settings.trials.maximum.bits() {
+        let links = match self.settings.trials.maximum.bits() {
             Some(bits) => format!("{ports} ports, link speed {}, emulated", link_speed(bits)),
             None => format!(
                 "{ports} ports without a speed: loads are shares of the frames a second that were given"
             ),
-        });
-        if self.interrupted {
-            labels.push("PARTIAL: it ended early".into());
-        }
-        labels.extend(self.partial.iter().map(|why| format!("partial: {why}")));
-        labels
+        };
+        self.caveats.labels(&self.origin, "switch", links, None)
     }
 
     /// As JSON.
@@ -106,6 +74,7 @@ impl Report {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::benchmark::report::TimeKind;
     use crate::benchmark::settings::TrialSettings;
     use crate::rfc2889::measure;
     use crate::rfc2889::model::{ModelTestBed, SwitchSpec};
@@ -113,6 +82,7 @@ pub(super) mod tests {
     use crate::rfc2889::settings::Test;
     use crate::trial::maximum::Maximum;
     use crate::trial::rate::{MILLISECOND, SECOND};
+    use ringway_lab::Conditions;
 
     /// All tests over a modelled switch.
     pub(in super::super) fn report(device: &str) -> Report {
@@ -137,18 +107,22 @@ pub(super) mod tests {
         Report {
             schema: SCHEMA,
             kind: "rfc2889".into(),
-            version: "0".into(),
-            command: "x".into(),
-            time: TimeKind::Virtual,
-            clock_source: "virtual".into(),
-            device: format!("modelled {spec}"),
-            ports: Vec::new(),
-            conditions: Conditions::default(),
-            partial: settings.shortcuts(),
+            origin: Origin {
+                version: "0".into(),
+                command: "x".into(),
+                time: TimeKind::Virtual,
+                clock_source: "virtual".into(),
+                device: format!("modelled {spec}"),
+                ports: Vec::new(),
+                conditions: Conditions::default(),
+            },
+            caveats: Caveats {
+                partial: settings.shortcuts(),
+                notes: vec!["a & b".into()],
+                interrupted: false,
+            },
             settings,
             results,
-            notes: vec!["a & b".into()],
-            interrupted: false,
             trials,
         }
     }
@@ -158,9 +132,9 @@ pub(super) mod tests {
         let mut report = report("switch:table=50,learn=1000");
         assert_eq!(report.title(), "Partial benchmark after RFC 2889, in virtual time");
         assert!(report.labels().iter().any(|l| l.contains("not all sizes")));
-        (report.time, report.partial) = (TimeKind::Real, Vec::new());
+        (report.origin.time, report.caveats.partial) = (TimeKind::Real, Vec::new());
         assert_eq!(report.title(), "RFC 2889 benchmark");
-        report.interrupted = true;
+        report.caveats.interrupted = true;
         assert_eq!(report.title(), "Partial benchmark after RFC 2889");
         assert!(report.settings.age_ps > SECOND);
         let again: Report = serde_json::from_str(&report.to_json()).unwrap();

@@ -1,25 +1,20 @@
 //! The report as a page of its own: no script, no font, no request to anywhere.
 
 use super::{Report, text};
-use crate::report::page::{escape, origin, whole};
-use crate::report::page::{head, part};
+use crate::report::page::whole;
 use crate::report::plot::{Chart, Mark, Series};
 use crate::report::scale::{percents, short, ticks};
-use crate::report::time::TimeKind;
 use crate::rfc2889::measure::Forwarding;
-use crate::trial::ledger::seconds;
 use crate::trial::rate::Load;
 
 /// The whole page.
 #[must_use]
 pub fn html(report: &Report) -> String {
-    let mut out = head(&report.title(), &report.device, &report.labels());
-    out += &origin(&report.conditions, &report.command, report.time == TimeKind::Real);
-    out += "</header>\n";
+    let mut out = report.origin.header(&report.title(), &report.labels());
     for (k, section) in text::sections(report).into_iter().enumerate() {
         let forwarding = k == 0 && !report.results.forwarding.is_empty();
         let plot = if forwarding { rates(report) + &loads(report) } else { String::new() };
-        out += &part(section.title, plot, section.heads, section.rows);
+        out += &section.html(&plot);
     }
     out += &notes(report);
     out += &footer(report);
@@ -70,32 +65,14 @@ fn loads(report: &Report) -> String {
 
 fn notes(report: &Report) -> String {
     let missing = report.results.missing.iter().map(|m| format!("{}: {}", text::named(m), m.reason));
-    let items: String = missing
-        .chain(report.notes.iter().cloned())
-        .map(|text| format!("<li>{}</li>\n", escape(&text)))
-        .collect();
-    if items.is_empty() {
-        items
-    } else {
-        format!("<section>\n<h2>Notes</h2>\n<ul>\n{items}</ul>\n</section>\n")
-    }
+    report.caveats.section(missing)
 }
 
 fn footer(report: &Report) -> String {
     let s = &report.settings;
     let invalid = report.trials.iter().filter(|t| !t.trial.faults.is_empty()).count();
-    format!(
-        "<footer>\n<p>{} trials, {invalid} of them invalid. Trials of {} s, {} s for stragglers, {} s between them. Search {}. \
-         Bursts of {}. Seed {}. Ringway {}.</p>\n</footer>\n",
-        report.trials.len(),
-        seconds(s.trials.trial_ps),
-        seconds(s.trials.wait_ps),
-        seconds(s.trials.pause_ps),
-        s.trials.search.kind,
-        s.burst,
-        s.seed,
-        escape(&report.version)
-    )
+    let trials = format!("{} trials, {invalid} of them invalid. ", report.trials.len());
+    s.trials.footer(&trials, &format!("Bursts of {}. ", s.burst), s.seed, &report.origin.version)
 }
 
 #[cfg(test)]
@@ -117,7 +94,7 @@ mod tests {
     #[test]
     fn the_origin_stands_at_the_top_and_the_line_rate_behind() {
         let mut report = report("switch:table=50,learn=1000,port-pps=100k");
-        report.conditions.date = "2026-03-01T12:00:05Z".into();
+        report.origin.conditions.date = "2026-03-01T12:00:05Z".into();
         let page = html(&report);
         let (header, rest) = page.split_once("</header>").unwrap();
         for part in ["Linux", "2026-03-01 12:00:05 UTC", "<code><span>x</span></code>"] {

@@ -1,24 +1,22 @@
 //! Tables for the terminal.
 
 use super::Report;
-use crate::report::text::{grouped, short_time, table};
+use crate::benchmark::table::Section;
+use crate::report::text::{grouped, short_time};
 use crate::rfc2889::measure::{Broadcast, Capacity, Congestion, Errored, Forwarding, ForwardingAt, Learning};
 use ringway_traffic::units::many;
 
 /// The whole report, for a terminal.
 #[must_use]
 pub fn text(report: &Report) -> String {
-    let mut out = format!("{}: {}\n", report.title(), report.device);
-    report.labels().iter().for_each(|label| out += &format!("  {label}\n"));
-    for section in sections(report) {
-        out += &format!("\n{}\n{}", section.title, table(section.heads, &section.rows));
-    }
+    let mut out = report.origin.opening(&report.title(), &report.labels());
+    sections(report).iter().for_each(|section| out += &section.text());
     if !report.results.missing.is_empty() {
         out += "\nWithout a result\n";
         let missing = &report.results.missing;
         missing.iter().for_each(|m| out += &format!("  {}: {}\n", named(m), m.reason));
     }
-    report.notes.iter().for_each(|note| out += &format!("Note: {note}\n"));
+    out += &report.caveats.text();
     let invalid = report.trials.iter().filter(|t| !t.trial.faults.is_empty()).count();
     out + &format!("\n{}, {invalid} of them invalid\n", many(report.trials.len() as u64, "trial"))
 }
@@ -28,39 +26,21 @@ pub(super) fn named(m: &crate::rfc2889::measure::Missing) -> String {
     if m.what.is_empty() { m.test.to_string() } else { format!("{}, {}", m.test, m.what) }
 }
 
-/// The table of a test.
-pub(super) struct Section {
-    pub(super) title: &'static str,
-    pub(super) heads: &'static [&'static str],
-    pub(super) rows: Vec<Vec<String>>,
-}
-
 /// Tables of the tests that have results.
 pub(super) fn sections(report: &Report) -> Vec<Section> {
     let r = &report.results;
     let all = [
-        section("Forwarding (RFC 2889, 5.1 to 5.4, 5.6)", FORWARDING, &r.forwarding, forwarding),
-        section("Congestion control (5.5)", CONGESTION, &r.congestion, congestion),
-        section("Address caching capacity (5.7)", CAPACITY, &r.capacity, capacity),
-        section("Address learning rate (5.8)", LEARNING, &r.learning, learning),
-        section("Errored frames (5.9)", ERRORED, &r.errored, errored),
-        section("Broadcast (5.10)", BROADCAST, &r.broadcast, broadcast),
-        Section {
-            title: "Broadcast latency by port, first bit to first bit",
-            heads: LATENCY,
-            rows: r.broadcast.iter().flat_map(latency).collect(),
-        },
+        Section::of("Forwarding (RFC 2889, 5.1 to 5.4, 5.6)", FORWARDING, &r.forwarding, |found| {
+            [forwarding(found)]
+        }),
+        Section::of("Congestion control (5.5)", CONGESTION, &r.congestion, |found| [congestion(found)]),
+        Section::of("Address caching capacity (5.7)", CAPACITY, &r.capacity, |found| [capacity(found)]),
+        Section::of("Address learning rate (5.8)", LEARNING, &r.learning, |found| [learning(found)]),
+        Section::of("Errored frames (5.9)", ERRORED, &r.errored, |found| [errored(found)]),
+        Section::of("Broadcast (5.10)", BROADCAST, &r.broadcast, |found| [broadcast(found)]),
+        Section::of("Broadcast latency by port, first bit to first bit", LATENCY, &r.broadcast, latency),
     ];
     all.into_iter().filter(|s| !s.rows.is_empty()).collect()
-}
-
-fn section<T>(
-    title: &'static str,
-    heads: &'static [&'static str],
-    results: &[T],
-    row: fn(&T) -> Vec<String>,
-) -> Section {
-    Section { title, heads, rows: results.iter().map(row).collect() }
 }
 
 fn yes(is: bool) -> String {
