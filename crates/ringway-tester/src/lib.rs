@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`trial`] | what both share: rates, schedules, frames, the books of a trial, its loops, searches |
 //! | [`ports`] | trials over the rings of ports: frames as bytes, neighbours, the clock |
+//! | [`bed`], [`device`] | what trials run on: two ports, modelled devices |
 //! | [`benchmark`] | what the benchmarks of both RFCs have alike: settings, reports |
 //! | [`rfc2544`] | sessions and tests of RFC 2544, over ports or through modelled devices |
 //! | [`rfc2889`] | sessions and tests of RFC 2889, over ports or through a modelled switch |
@@ -12,7 +13,9 @@
 //! | [`temporary`] | switches and routers of Ringway for one measurement |
 #![deny(unsafe_code)]
 
+pub mod bed;
 pub mod benchmark;
+pub mod device;
 pub mod dut;
 mod fault;
 pub mod ports;

@@ -1,8 +1,8 @@
 //! From the command line to what is to be done, with everything checked that can be before a frame is sent.
 
+use ringway_tester::bed::TestBedSpec;
+use ringway_tester::device::{DeviceSpec, RouterSpec};
 use ringway_tester::dut::DutKind;
-use ringway_tester::rfc2544::bed::TestBedSpec;
-use ringway_tester::rfc2544::device::{DeviceSpec, RouterSpec};
 use ringway_tester::rfc2544::settings::{Settings, Test};
 use ringway_tester::trial::flow::Flows;
 use ringway_tester::trial::format::Format;

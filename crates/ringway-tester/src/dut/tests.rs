@@ -3,8 +3,8 @@
 use ringway_router::kernel::routers;
 
 use super::*;
-use crate::rfc2544::bed::{RealTestBed, TestBedSpec};
-use crate::rfc2544::session::TestBed;
+use crate::bed::{RealTestBed, TestBedSpec};
+use crate::trial::bed::TestBed;
 use crate::trial::flow::{FlowOrder, Flows};
 use crate::trial::format::Format;
 use crate::trial::loops::Cpus;

@@ -6,12 +6,8 @@
 //! | [`session`], [`record`], [`journal`] | trials one after the other, repeated, recorded |
 //! | [`measure`] | the six tests |
 //! | [`selftest`] | what the tester itself can do |
-//! | [`bed`] | trials over ports |
-//! | [`device`] | modelled devices for virtual time |
 //! | [`report`] | JSON, tables, CSV, page; two reports compared |
 
-pub mod bed;
-pub mod device;
 pub mod journal;
 pub mod measure;
 pub mod record;

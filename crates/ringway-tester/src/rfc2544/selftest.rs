@@ -6,15 +6,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::measure::Results;
-use super::session::TestBed;
 use super::settings::Settings;
+use crate::benchmark::stop::Stop;
+use crate::trial::bed::TestBed;
 use crate::trial::fault::TesterFault;
 use crate::trial::mix::Mix;
 use crate::trial::pauses::Pauses;
 use crate::trial::rate::{MILLISECOND, Rate, SECOND};
 use crate::trial::result::TrialResult;
 use crate::trial::spec::TrialSpec;
-use crate::trial::stop::Stop;
 use ringway_traffic::latency::LatencySummary;
 
 /// Share of the tester's own limit above which a result is flagged.
@@ -183,7 +183,7 @@ impl SelfTest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rfc2544::device::VirtualTestBed;
+    use crate::device::VirtualTestBed;
     use crate::rfc2544::report::tests::report;
     use crate::trial::loops::{Live, Watch};
     use crate::trial::maximum::Maximum;

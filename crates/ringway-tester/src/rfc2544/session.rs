@@ -1,33 +1,20 @@
 //! Running trials one after the other: repeats of invalid ones, pauses, the journal, events.
 
-use crate::trial::stop::Stop;
+use crate::benchmark::stop::Stop;
 use std::fmt;
-
-use ringway::Result;
 
 use super::journal::Journal;
 use super::record::Record;
 use super::settings::{Settings, Test};
 use super::updates::{SETTLE_PS, Updates};
+use crate::trial::bed::TestBed;
 use crate::trial::fault::TesterFault;
-use crate::trial::loops::{Live, Watch};
+use crate::trial::loops::Live;
 use crate::trial::mix::Mix;
 use crate::trial::rate::Load;
 use crate::trial::result::TrialResult;
 use crate::trial::spec::TrialSpec;
 use crate::trial::variant::{Modifier, Variant};
-
-/// What trials run on: ports or a model.
-pub trait TestBed: fmt::Debug {
-    /// Runs one trial. `watch` gets live numbers; when it says no, the trial ends.
-    ///
-    /// # Errors
-    /// When a port is gone or refuses.
-    fn run(&mut self, order: &TrialSpec, watch: &mut Watch<'_>) -> Result<TrialResult>;
-
-    /// Lets time pass; false when `go_on` said no meanwhile.
-    fn pause(&mut self, ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool;
-}
 
 /// What happens, for the caller to show.
 #[derive(Clone, Debug)]
@@ -132,12 +119,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// When the user ends it, a port fails, the journal can't be written, or all repeats are invalid.
-    pub fn trial(
-        &mut self,
-        test: Test,
-        load: Option<Load>,
-        order: &TrialSpec,
-    ) -> std::result::Result<TrialResult, Stop> {
+    pub fn trial(&mut self, test: Test, load: Option<Load>, order: &TrialSpec) -> Result<TrialResult, Stop> {
         self.repeated(test, load, order, None, matches!(test, Test::Throughput | Test::Loss))
     }
 
@@ -150,7 +132,7 @@ impl<'a> Session<'a> {
         test: Test,
         load: Option<Load>,
         order: &TrialSpec,
-    ) -> std::result::Result<TrialResult, Stop> {
+    ) -> Result<TrialResult, Stop> {
         self.repeated(test, load, order, None, true)
     }
 
@@ -164,7 +146,7 @@ impl<'a> Session<'a> {
         load: Option<Load>,
         order: &TrialSpec,
         hook: Option<(u64, &mut dyn FnMut())>,
-    ) -> std::result::Result<TrialResult, Stop> {
+    ) -> Result<TrialResult, Stop> {
         self.repeated(test, load, order, hook, false)
     }
 
@@ -175,7 +157,7 @@ impl<'a> Session<'a> {
         order: &TrialSpec,
         mut hook: Option<(u64, &mut dyn FnMut())>,
         may_be_short: bool,
-    ) -> std::result::Result<TrialResult, Stop> {
+    ) -> Result<TrialResult, Stop> {
         let order = &TrialSpec {
             variant: self.variant.clone(),
             catch_up: self.settings.trials.catch_up,
@@ -214,7 +196,7 @@ impl<'a> Session<'a> {
         order: &TrialSpec,
         attempt: u32,
         hook: &mut Option<(u64, &mut dyn FnMut())>,
-    ) -> std::result::Result<Record, Stop> {
+    ) -> Result<Record, Stop> {
         let number = self.records.len() as u64 + 1;
         if let Some(known) = self.journal.replay(number, test, order, attempt) {
             return Ok(known);

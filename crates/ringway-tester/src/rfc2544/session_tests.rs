@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use ringway::Result;
 
-use super::device::{DeviceSpec, VirtualTestBed};
 use super::journal::Journal;
 use super::measure::{self, Results};
-use super::session::{Event, Session, TestBed};
+use super::session::{Event, Session};
 use super::settings::{Settings, Test};
+use crate::benchmark::stop::Stop;
+use crate::device::{DeviceSpec, VirtualTestBed};
+use crate::trial::bed::TestBed;
 use crate::trial::fault::TesterFault;
 use crate::trial::loops::Watch;
 use crate::trial::maximum::Maximum;
@@ -17,7 +19,6 @@ use crate::trial::mix::Mix;
 use crate::trial::rate::SECOND;
 use crate::trial::result::TrialResult;
 use crate::trial::spec::TrialSpec;
-use crate::trial::stop::Stop;
 
 /// A bed that counts its trials and spoils some.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::settings::{Settings, Test};
 use super::traffic::{Flaw, TrialSpec};
 use super::trial::TrialResult;
+use crate::benchmark::stop::Stop;
 use crate::trial::command::Running;
 use crate::trial::loops::{Live, Watch};
 use crate::trial::rate::{Load, SECOND};
-use crate::trial::stop::Stop;
 
 /// How long a command may take that has the device forget its addresses.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -8,12 +8,14 @@
 //! | [`flow`], [`format`](mod@format), [`frame`], [`marks`] | what frames carry, what a received frame is, frames that take the place of others |
 //! | [`variant`] | what a trial is repeated with: modifiers, numbers of flows |
 //! | [`ledger`], [`pauses`] | what arrived; when the tester itself stood still |
+//! | [`bed`] | what trials run on |
 //! | [`port`], [`loops`] | the world of a trial: clock, sender, receiver; lock step or threads |
 //! | [`polled`] | devices of this process, which the tester polls |
 //! | [`spec`], [`result`], [`fault`] | what a trial is to do, what it counted, and why it says nothing about the device |
-//! | [`maximum`], [`stop`] | the rate that loads are shares of; why a benchmark ended early |
+//! | [`maximum`] | the rate that loads are shares of |
 //! | [`search`] | the highest load that a device carries: state machines |
 
+pub mod bed;
 pub(crate) mod collect;
 pub(crate) mod command;
 pub(crate) mod conclude;
@@ -35,7 +37,6 @@ pub mod result;
 pub mod schedule;
 pub mod search;
 pub mod spec;
-pub mod stop;
 mod template;
 pub(crate) mod transmit;
 pub mod variant;

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::benchmark::stop::Stop;
 use crate::rfc2544::session::Session;
 use crate::rfc2544::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::Load;
 use crate::trial::spec::TrialSpec;
-use crate::trial::stop::Stop;
 
 /// A burst of one frame size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

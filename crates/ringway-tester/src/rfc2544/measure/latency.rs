@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::spread::Spread;
+use crate::benchmark::stop::Stop;
 use crate::rfc2544::session::Session;
 use crate::rfc2544::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{Load, Rate};
 use crate::trial::result::{StreamCounts, TrialResult};
 use crate::trial::spec::TrialSpec;
-use crate::trial::stop::Stop;
 use ringway_traffic::latency::LatencySummary;
 
 /// Latency of one frame size. Times are from first bit to first bit unless said otherwise.

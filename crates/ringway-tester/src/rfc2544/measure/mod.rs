@@ -27,9 +27,9 @@ pub use variants::{Varied, run_all};
 use super::session::Session;
 use super::settings::{Settings, Test};
 use super::updates::SETTLE_PS;
+use crate::benchmark::stop::Stop;
 use crate::trial::mix::Mix;
 use crate::trial::rate::Load;
-use crate::trial::stop::Stop;
 use crate::trial::variant::{Modifier, Variant};
 
 /// A frame size whose result is not there, and why.

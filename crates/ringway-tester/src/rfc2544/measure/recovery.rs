@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::spread::Spread;
+use crate::benchmark::stop::Stop;
 use crate::rfc2544::session::Session;
 use crate::rfc2544::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{Load, SECOND};
 use crate::trial::spec::{Leg, Length, TrialSpec};
-use crate::trial::stop::Stop;
 
 /// Recovery at one frame size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::benchmark::stop::Stop;
 use crate::rfc2544::session::Session;
 use crate::rfc2544::settings::Test;
 use crate::trial::command::Running;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{Load, SECOND};
 use crate::trial::spec::TrialSpec;
-use crate::trial::stop::Stop;
 
 /// A restart under load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

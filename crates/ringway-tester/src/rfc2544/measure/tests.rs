@@ -1,9 +1,9 @@
 //! The tests against modelled devices whose answers are known.
 
 use super::*;
-use crate::rfc2544::device::{DeviceSpec, VirtualTestBed};
+use crate::device::{DeviceSpec, VirtualTestBed};
 use crate::rfc2544::journal::Journal;
-use crate::rfc2544::session::TestBed;
+use crate::trial::bed::TestBed;
 use crate::trial::loops::{Live, Watch};
 use crate::trial::maximum::{Maximum, SIZES};
 use crate::trial::rate::{MICROSECOND, Rate, SECOND};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::benchmark::stop::Stop;
 use crate::rfc2544::session::Session;
 use crate::rfc2544::settings::{Settings, Test};
 use crate::trial::mix::Mix;
@@ -10,7 +11,6 @@ use crate::trial::rate::Load;
 use crate::trial::result::TrialResult;
 use crate::trial::search::{Found, Measured, Step};
 use crate::trial::spec::TrialSpec;
-use crate::trial::stop::Stop;
 
 /// Throughput of one frame size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

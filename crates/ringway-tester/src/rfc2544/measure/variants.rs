@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Results, run};
+use crate::benchmark::stop::Stop;
 use crate::rfc2544::session::Session;
 use crate::trial::command;
 use crate::trial::result::Extra;
-use crate::trial::stop::Stop;
 use crate::trial::variant::{Modifier, Variant};
 
 /// What the tests found under a condition.

@@ -110,7 +110,7 @@ impl Report {
 pub(crate) mod tests {
     use super::*;
     use crate::benchmark::report::TimeKind;
-    use crate::rfc2544::device::{DeviceSpec, VirtualTestBed};
+    use crate::device::{DeviceSpec, VirtualTestBed};
     use crate::rfc2544::journal::Journal;
     use crate::rfc2544::measure;
     use crate::rfc2544::selftest::SelfTestAt;

@@ -7,13 +7,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::{line, order};
+use crate::benchmark::stop::Stop;
 use crate::rfc2889::bisect::Bisect;
 use crate::rfc2889::session::{Purpose, Session};
 use crate::rfc2889::settings::{Settings, Test};
 use crate::rfc2889::traffic::{Route, Sender, TrialSpec};
 use crate::trial::rate::Rate;
 use crate::trial::spec::Length;
-use crate::trial::stop::Stop;
 
 /// Port at which the hosts are, and the one that looks for them; all others watch.
 const LEARNING: usize = 0;

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::ForwardingAt;
 use super::plan::{at, line, order, rate, search};
+use crate::benchmark::stop::Stop;
 use crate::rfc2889::session::Session;
 use crate::rfc2889::settings::{Settings, Test};
 use crate::rfc2889::traffic::{Route, Sender, TrialSpec};
 use crate::trial::rate::Load;
 use crate::trial::search::Found;
 use crate::trial::spec::Length;
-use crate::trial::stop::Stop;
 use ringway_traffic::latency::LatencySummary;
 
 /// Latency of what came to one port.

@@ -7,13 +7,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::{order, rate};
+use crate::benchmark::stop::Stop;
 use crate::rfc2889::session::{Purpose, Session};
 use crate::rfc2889::settings::Test;
 use crate::rfc2889::traffic::{Route, Sender};
 use crate::rfc2889::trial::{PortCounts, TrialResult};
 use crate::trial::rate::Load;
 use crate::trial::spec::Length;
-use crate::trial::stop::Stop;
 
 /// The two ports that receive.
 const UNCONGESTED: usize = 2;

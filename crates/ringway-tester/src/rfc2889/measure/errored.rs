@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::{order, rate};
+use crate::benchmark::stop::Stop;
 use crate::rfc2889::session::{Purpose, Session};
 use crate::rfc2889::settings::Test;
 use crate::rfc2889::traffic::{Flaw, Route, Sender};
 use crate::trial::rate::Load;
 use crate::trial::spec::Length;
-use crate::trial::stop::Stop;
 
 /// Load at which they are sent: that of the frames is not the question.
 const LOAD: u32 = 100_000;

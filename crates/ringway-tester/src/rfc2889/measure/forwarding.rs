@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::{at, line, order, rate, search};
+use crate::benchmark::stop::Stop;
 use crate::rfc2889::pattern::Pattern;
 use crate::rfc2889::session::Session;
 use crate::rfc2889::settings::{Settings, Test};
@@ -11,7 +12,6 @@ use crate::rfc2889::trial::TrialResult;
 use crate::trial::rate::Load;
 use crate::trial::search::Found;
 use crate::trial::spec::Length;
-use crate::trial::stop::Stop;
 
 /// What a pattern gets through at one load. Rates are frames a second over all ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ pub use forwarding::{Forwarding, ForwardingAt};
 
 use super::session::Session;
 use super::settings::Test;
-use crate::trial::stop::Stop;
+use crate::benchmark::stop::Stop;
 
 /// A result that is not there, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! Trials that several tests run.
 
+use crate::benchmark::stop::Stop;
 use crate::rfc2889::session::{Purpose, Session};
 use crate::rfc2889::settings::{Settings, Test};
 use crate::rfc2889::traffic::{Sender, TrialSpec};
@@ -7,7 +8,6 @@ use crate::rfc2889::trial::TrialResult;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{Load, Rate};
 use crate::trial::search::{Found, Measured, Step};
-use crate::trial::stop::Stop;
 
 /// Frames a second of a port at a load.
 pub(super) fn rate(settings: &Settings, size: u32, load: Load) -> Rate {

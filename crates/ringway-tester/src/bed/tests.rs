@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use ringway::{DropReason, Result};
 
 use super::{RealTestBed, TestBedSpec};
-use crate::rfc2544::device::{DeviceSpec, direction};
-use crate::rfc2544::session::TestBed;
+use crate::device::{DeviceSpec, direction};
+use crate::trial::bed::TestBed;
 use crate::trial::fault::TesterFault;
 use crate::trial::flow::{FlowOrder, Flows};
 use crate::trial::format::Format;

@@ -33,7 +33,7 @@ const BLOCK: (u32, u8) = (0xc612_0000, 15);
 /// A router of this process, written `ringway-router[:routes=N]`: it has the routes of the test blocks, and `N` others.
 ///
 /// ```
-/// use ringway_tester::rfc2544::device::RouterSpec;
+/// use ringway_tester::device::RouterSpec;
 /// let spec: RouterSpec = "ringway-router:routes=1k".parse()?;
 /// assert_eq!(spec.routes, 1000);
 /// # Ok::<(), String>(())
@@ -227,8 +227,8 @@ fn others(count: usize, tables: &Tables) -> Vec<(Prefix4, Option<NextHop>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rfc2544::bed::{RealTestBed, TestBedSpec};
-    use crate::rfc2544::session::TestBed;
+    use crate::bed::{RealTestBed, TestBedSpec};
+    use crate::trial::bed::TestBed;
     use crate::trial::fault::TesterFault;
     use crate::trial::flow::{FlowOrder, Flows};
     use crate::trial::format::Format;

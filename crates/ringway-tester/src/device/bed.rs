@@ -3,7 +3,7 @@
 use ringway::{Error, ErrorKind, Result};
 
 use super::{DeviceSpec, direction};
-use crate::rfc2544::session::TestBed;
+use crate::trial::bed::TestBed;
 use crate::trial::loops::{VirtualClock, Watch, lock_step};
 use crate::trial::result::TrialResult;
 use crate::trial::spec::TrialSpec;

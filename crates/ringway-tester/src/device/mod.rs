@@ -68,7 +68,7 @@ pub struct VirtualRx {
 /// A direction through `device`, for frames of `mix`.
 ///
 /// ```
-/// use ringway_tester::rfc2544::device::{Link, direction};
+/// use ringway_tester::device::{Link, direction};
 /// use ringway_tester::trial::loops::{VirtualClock, lock_step};
 /// use ringway_tester::trial::{mix::Mix, rate::{Rate, SECOND}, spec::TrialSpec};
 ///

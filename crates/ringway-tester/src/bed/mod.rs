@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use ringway::{Error, ErrorKind, Result};
 
-use super::session::TestBed;
 use crate::ports::neighbour::Side;
 use crate::ports::tsc::RealClock;
+use crate::trial::bed::TestBed;
 use crate::trial::fault::TesterFault;
 use crate::trial::format::Format;
 use crate::trial::frames::Query;

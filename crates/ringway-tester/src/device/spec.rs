@@ -12,7 +12,7 @@ use ringway_traffic::number::{bits, count, frames};
 /// long.
 ///
 /// ```
-/// use ringway_tester::rfc2544::device::DeviceSpec;
+/// use ringway_tester::device::DeviceSpec;
 /// let spec: DeviceSpec = "switch:pps=1M,buffer=32,latency=5us".parse()?;
 /// assert_eq!(spec.service_ps(64), Some(1_000_000));
 /// # Ok::<(), String>(())
