@@ -1,9 +1,9 @@
 //! From the command line to what is to be done, with everything checked that can be before a frame is sent.
 
+use ringway_rfc::rfc2544::settings::{Settings, Test};
 use ringway_tester::bed::TestBedSpec;
 use ringway_tester::device::{DeviceSpec, RouterSpec};
 use ringway_tester::dut::DutKind;
-use ringway_tester::rfc2544::settings::{Settings, Test};
 use ringway_tester::trial::flow::Flows;
 use ringway_tester::trial::format::Format;
 use ringway_tester::trial::frame::Writer;

@@ -8,16 +8,16 @@ use std::cell::RefCell;
 
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
-use ringway_tester::benchmark::report::Caveats;
-use ringway_tester::benchmark::stop::Stop;
+use ringway_rfc::benchmark::report::Caveats;
+use ringway_rfc::benchmark::stop::Stop;
+use ringway_rfc::rfc2889::bed::{RealTestBed, TestBedSpec};
+use ringway_rfc::rfc2889::measure::{self, Results};
+use ringway_rfc::rfc2889::model::ModelTestBed;
+use ringway_rfc::rfc2889::pattern::MOST_PORTS;
+use ringway_rfc::rfc2889::report::{Report, SCHEMA, csv, page, text};
+use ringway_rfc::rfc2889::session::{Event, Session, TestBed};
+use ringway_rfc::rfc2889::settings::Settings;
 use ringway_tester::ports::refuse;
-use ringway_tester::rfc2889::bed::{RealTestBed, TestBedSpec};
-use ringway_tester::rfc2889::measure::{self, Results};
-use ringway_tester::rfc2889::model::ModelTestBed;
-use ringway_tester::rfc2889::pattern::MOST_PORTS;
-use ringway_tester::rfc2889::report::{Report, SCHEMA, csv, page, text};
-use ringway_tester::rfc2889::session::{Event, Session, TestBed};
-use ringway_tester::rfc2889::settings::Settings;
 use serde_json::Value;
 
 use crate::console::{Console, note};

@@ -1,9 +1,9 @@
 //! Options of `ringway rfc2889`, checked against each other.
 
+use ringway_rfc::rfc2889::bed::TestBedSpec;
+use ringway_rfc::rfc2889::model::SwitchSpec;
+use ringway_rfc::rfc2889::settings::{Settings, TRIAL_PS};
 use ringway_tester::dut::{Dut, DutKind, DutSpec};
-use ringway_tester::rfc2889::bed::TestBedSpec;
-use ringway_tester::rfc2889::model::SwitchSpec;
-use ringway_tester::rfc2889::settings::{Settings, TRIAL_PS};
 use ringway_tester::trial::flow::{FlowOrder, Flows};
 use ringway_tester::trial::format::Format;
 use ringway_tester::trial::maximum::Maximum;

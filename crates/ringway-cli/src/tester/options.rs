@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 
 use ringway_lab::Conditions;
-use ringway_tester::benchmark::report::{Origin, TimeKind};
-use ringway_tester::benchmark::settings::TrialSettings;
+use ringway_rfc::benchmark::report::{Origin, TimeKind};
+use ringway_rfc::benchmark::settings::TrialSettings;
 use ringway_tester::ports::RealClock;
 use ringway_tester::trial::loops::Cpus;
 use ringway_tester::trial::maximum::Maximum;

@@ -13,7 +13,7 @@ use super::schedule::BURST;
 
 /// Receives on a port until counting ends.
 #[derive(Debug)]
-pub(crate) struct Collector<'a, R, S> {
+pub struct Collector<'a, R, S> {
     port: &'a mut R,
     ledger: Ledger,
     expected: Expected<'a, S>,
@@ -31,39 +31,42 @@ pub(crate) struct Collector<'a, R, S> {
 
 /// The frames that a receiver waits for.
 #[derive(Debug)]
-pub(crate) struct Expected<'a, S> {
+pub struct Expected<'a, S> {
     /// How many of them have been sent so far.
-    pub(crate) sent: S,
+    pub sent: S,
     /// Where the receiver says how many different ones came.
-    pub(crate) received: &'a AtomicU64,
+    pub received: &'a AtomicU64,
     /// Most of them that come in a second.
-    pub(crate) peak: f64,
+    pub peak: f64,
     /// Who sends them: as many bursts may have left that are not counted yet.
-    pub(crate) senders: u64,
+    pub senders: u64,
 }
 
 /// When a trial takes place, picoseconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
+pub struct Span {
     /// The first frame is due: what was sent before belongs to another trial.
-    pub(crate) start_ps: u64,
+    pub start_ps: u64,
     /// Counting ends.
-    pub(crate) close_ps: u64,
+    pub close_ps: u64,
 }
 
 /// What a receiver found.
 #[derive(Debug)]
-pub(crate) struct Collected {
-    pub(crate) ledger: Ledger,
-    pub(crate) pauses: Pauses,
-    pub(crate) slack_ps: u64,
+pub struct Collected {
+    /// The books.
+    pub ledger: Ledger,
+    /// Pauses of the loop.
+    pub pauses: Pauses,
+    /// Longest pause that loses nothing.
+    pub slack_ps: u64,
     /// Frames that the port lost.
-    pub(crate) dropped: u64,
+    pub dropped: u64,
 }
 
 impl<'a, R: RxPort, S: Fn() -> u64> Collector<'a, R, S> {
     /// A receiver that enters frames into `ledger`.
-    pub(crate) fn new(port: &'a mut R, mut ledger: Ledger, expected: Expected<'a, S>, span: Span) -> Self {
+    pub fn new(port: &'a mut R, mut ledger: Ledger, expected: Expected<'a, S>, span: Span) -> Self {
         ledger.span(span.start_ps, span.close_ps);
         let capacity = port.capacity();
         Self {
@@ -81,7 +84,7 @@ impl<'a, R: RxPort, S: Fn() -> u64> Collector<'a, R, S> {
     }
 
     /// One turn of the loop; false when counting has ended.
-    pub(crate) fn turn(&mut self, now_ps: u64) -> Result<bool> {
+    pub fn turn(&mut self, now_ps: u64) -> Result<bool> {
         let long = now_ps.saturating_sub(std::mem::replace(&mut self.last_ps, now_ps)) > self.slack_ps;
         let limit = (long && self.overfull()).then_some(self.slack_ps);
         self.pauses.turn(now_ps, limit);
@@ -100,12 +103,12 @@ impl<'a, R: RxPort, S: Fn() -> u64> Collector<'a, R, S> {
     }
 
     /// Longest pause that loses nothing.
-    pub(crate) fn slack_ps(&self) -> u64 {
+    pub fn slack_ps(&self) -> u64 {
         self.slack_ps
     }
 
     /// The account.
-    pub(crate) fn into_report(self) -> Collected {
+    pub fn into_report(self) -> Collected {
         let dropped = self.port.dropped().saturating_sub(self.dropped_before);
         Collected { ledger: self.ledger, pauses: self.pauses, slack_ps: self.slack_ps, dropped }
     }
@@ -113,7 +116,7 @@ impl<'a, R: RxPort, S: Fn() -> u64> Collector<'a, R, S> {
 
 impl Collected {
     /// What was wrong with the tester where this was received, of `sent` frames that were sent there.
-    pub(crate) fn faults(&self, sent: u64) -> Vec<TesterFault> {
+    pub fn faults(&self, sent: u64) -> Vec<TesterFault> {
         let mut faults = Vec::new();
         if self.pauses.too_long > 0 {
             let (longest_ns, allowed_ns) = (self.pauses.longest_ns, self.slack_ps / 1000);

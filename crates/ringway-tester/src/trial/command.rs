@@ -12,7 +12,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// A command that runs. One that is dropped goes on.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub struct Running {
     /// What it is for, and what it is: `reset command 'reboot'`.
     what: String,
     child: Child,
@@ -20,7 +20,7 @@ pub(crate) struct Running {
 
 impl Running {
     /// Runs `command` in a shell, with more words behind it. `what` says what it is for.
-    pub(crate) fn start(what: &str, command: &str, words: &[String]) -> Result<Self, String> {
+    pub fn start(what: &str, command: &str, words: &[String]) -> Result<Self, String> {
         let what = format!("{what} '{command}'");
         let script = if words.is_empty() { command.to_owned() } else { format!("{command} \"$@\"") };
         let child = Command::new("sh")
@@ -34,7 +34,7 @@ impl Running {
     }
 
     /// Whether it has ended, and if so, well.
-    pub(crate) fn ended(&mut self) -> Option<Result<(), String>> {
+    pub fn ended(&mut self) -> Option<Result<(), String>> {
         match self.child.try_wait() {
             Ok(None) => None,
             Ok(Some(status)) => Some(self.judge(status)),
@@ -43,16 +43,12 @@ impl Running {
     }
 
     /// Waits for its end, within bounds; says what went wrong.
-    pub(crate) fn end(self) -> Result<(), String> {
+    pub fn end(self) -> Result<(), String> {
         self.end_within(PATIENCE, &mut || true).map(drop)
     }
 
     /// Waits for its end, for `patience` at most; says what went wrong. False when `go_on` said no meanwhile: it is ended then.
-    pub(crate) fn end_within(
-        mut self,
-        patience: Duration,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<bool, String> {
+    pub fn end_within(mut self, patience: Duration, go_on: &mut dyn FnMut() -> bool) -> Result<bool, String> {
         let until = Instant::now() + patience;
         loop {
             match self.ended() {
@@ -78,7 +74,7 @@ impl Running {
 }
 
 /// Runs a command to its end.
-pub(crate) fn run(what: &str, command: &str, words: &[String]) -> Result<(), String> {
+pub fn run(what: &str, command: &str, words: &[String]) -> Result<(), String> {
     Running::start(what, command, words)?.end()
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn conclude(
 }
 
 /// Frames a second while the stream was sent: `n` frames take `n - 1` gaps, and the last one its time on schedule.
-pub(crate) fn offered(d: &Departures, schedule: &Schedule) -> f64 {
+pub fn offered(d: &Departures, schedule: &Schedule) -> f64 {
     let spaced = d.span_ps.1.saturating_sub(d.span_ps.0);
     let last = schedule.end_ps().saturating_sub(schedule.due_ps(schedule.frames().saturating_sub(1)));
     d.sent as f64 / seconds(spaced + last.max(1))

@@ -50,7 +50,7 @@ pub type Watch<'a> = dyn FnMut(Live) -> bool + 'a;
 pub(crate) const LIVE: Duration = Duration::from_millis(100);
 
 /// Threads are started this long before the first frame is due.
-pub(crate) const HEAD_START_PS: u64 = 5 * MILLISECOND;
+pub const HEAD_START_PS: u64 = 5 * MILLISECOND;
 
 /// Turns between two live numbers in lock step.
 const LIVE_TURNS: u64 = 256;
@@ -150,7 +150,7 @@ pub struct Cpus(pub Vec<usize>);
 
 impl Cpus {
     /// Keeps the calling thread, the `k`th, on its CPU, if there are any.
-    pub(crate) fn pin(&self, k: usize) -> Result<()> {
+    pub fn pin(&self, k: usize) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { affinity::pin(self.0[k % self.0.len()]) }
     }
 }
@@ -217,13 +217,13 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
 }
 
 /// What a thread returned. A panic in it goes on in the caller.
-pub(crate) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+pub fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Tells live numbers until the threads are `over`; returns whether `tell` ended them by saying no. A thread
 /// that wakes up here takes a CPU from a thread that polls, so it does seldom.
-pub(crate) fn watched(over: &mpsc::Receiver<()>, stop: &AtomicBool, mut tell: impl FnMut() -> bool) -> bool {
+pub fn watched(over: &mpsc::Receiver<()>, stop: &AtomicBool, mut tell: impl FnMut() -> bool) -> bool {
     let mut interrupted = false;
     loop {
         if !tell() {

@@ -1,6 +1,6 @@
 //! A trial: frames of known times and numbers go through a device, and the tester counts which of them come back, and when.
 //!
-//! Clock and ports are parameters ([`port`]). So a trial runs in real time or under a virtual clock, and both benchmarks use the same loops.
+//! Clock and ports are parameters ([`port`]). So a trial runs in real time or under a virtual clock, and all benchmarks use the same loops.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -10,15 +10,17 @@
 //! | [`ledger`], [`pauses`] | what arrived; when the tester itself stood still |
 //! | [`bed`] | what trials run on |
 //! | [`port`], [`loops`] | the world of a trial: clock, sender, receiver; lock step or threads |
+//! | [`transmit`], [`collect`] | one turn of the sending loop, and of the receiving one |
 //! | [`polled`] | devices of this process, which the tester polls |
 //! | [`spec`], [`result`], [`fault`] | what a trial is to do, what it counted, and why it says nothing about the device |
 //! | [`maximum`] | the rate that loads are shares of |
+//! | [`command`], [`words`] | commands of the user; modelled devices in words |
 //! | [`search`] | the highest load that a device carries: state machines |
 
 pub mod bed;
-pub(crate) mod collect;
-pub(crate) mod command;
-pub(crate) mod conclude;
+pub mod collect;
+pub mod command;
+pub mod conclude;
 pub mod fault;
 pub mod flow;
 pub mod format;
@@ -38,6 +40,6 @@ pub mod schedule;
 pub mod search;
 pub mod spec;
 mod template;
-pub(crate) mod transmit;
+pub mod transmit;
 pub mod variant;
-pub(crate) mod words;
+pub mod words;

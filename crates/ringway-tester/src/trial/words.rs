@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::rate::{MICROSECOND, MILLISECOND, SECOND};
 
 /// What is described as `NAME[:OPTION[=VALUE],...]`.
-pub(crate) trait Described: Default {
+pub trait Described: Default {
     /// The words for the default.
     const DEFAULT: &'static str;
 
@@ -81,7 +81,7 @@ impl<T: Described> FromStr for InWords<T> {
 }
 
 /// A number above 0 that a model can work with, read by `read`.
-pub(crate) fn positive(text: &str, read: impl Fn(&str) -> Result<u64, String>) -> Result<u64, String> {
+pub fn positive(text: &str, read: impl Fn(&str) -> Result<u64, String>) -> Result<u64, String> {
     let n = read(text).map_err(|accepted| format!("'{text}' is no number; {accepted}"))?;
     if (1..=MOST).contains(&n) { Ok(n) } else { Err(format!("'{text}' is not between 1 and 1000G")) }
 }
@@ -93,7 +93,7 @@ const MOST: u64 = 1_000_000_000_000;
 ///
 /// # Errors
 /// When it is no number with a unit, or longer than a day.
-pub(crate) fn time(text: &str) -> Result<u64, String> {
+pub fn time(text: &str) -> Result<u64, String> {
     let at = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let unit = match &text[at..] {
         "ns" => 1000,
