@@ -1,7 +1,6 @@
 //! Running a trial over several ports: in lock step under a virtual clock, or in two threads under the real one.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc;
 use std::thread;
 
 use ringway::Result;
@@ -10,7 +9,8 @@ use super::receive::{Setting, receiver};
 use super::traffic::{Numbers, TrialSpec};
 use super::trial::{Sent, TrialResult, conclude};
 use ringway_tester::trial::collect::{Collected, Collector};
-use ringway_tester::trial::loops::{Cpus, HEAD_START_PS, Live, VirtualClock, Watch, joined, watched};
+use ringway_tester::trial::loops::{Live, VirtualClock, Watch};
+use ringway_tester::trial::pollers::{Cpus, HEAD_START_PS, Pollers, joined};
 use ringway_tester::trial::port::{Clock, RxPort, Train, TxPort};
 use ringway_tester::trial::schedule::Schedule;
 use ringway_tester::trial::transmit::{Flight, Transmitter};
@@ -158,23 +158,21 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     let receiving: Vec<_> = rxs.into_iter().enumerate().map(|(k, rx)| receiver(rx, k, setting)).collect();
     let stop = AtomicBool::new(false);
     let (ended, interrupted) = thread::scope(|scope| {
-        // Closed when the last thread has dropped its end.
-        let (working, over) = mpsc::channel::<()>();
-        let (senders, receivers, stop) = (working.clone(), working, &stop);
-        let s = scope.spawn(move || {
-            let _working = senders;
-            let done = cpus.pin(0).and_then(|()| send(sending, clock, stop));
-            // The receiver must not wait for frames of a sender that failed.
-            stop.fetch_or(done.is_err(), Relaxed);
-            done
-        });
-        let r = scope.spawn(move || {
-            let _working = receivers;
-            let done = cpus.pin(1).and_then(|()| receive(receiving, clock, stop));
-            stop.fetch_or(done.is_err(), Relaxed);
-            done
-        });
-        let interrupted = watched(&over, stop, || watch(live(&setting, clock.now_ps())));
+        let mut pollers = Pollers::new(scope, cpus, &stop);
+        let s = pollers.start(
+            sending,
+            |all| all.iter_mut().try_fold(false, |going, t| Ok(t.turn(clock.now_ps())? | going)),
+            |mut all| {
+                all.iter_mut().try_for_each(|t| t.finish(clock.now_ps()))?;
+                Ok(all.into_iter().map(Transmitter::into_report).collect::<Vec<_>>())
+            },
+        );
+        let r = pollers.start(
+            receiving,
+            |all| all.iter_mut().try_fold(false, |going, r| Ok(r.turn(clock.now_ps())? | going)),
+            |all| Ok(all.into_iter().map(Collector::into_report).collect::<Vec<_>>()),
+        );
+        let interrupted = pollers.watch(|| watch(live(&setting, clock.now_ps())));
         ((joined(s), joined(r)), interrupted)
     });
     let (departures, collected) = (ended.0?, ended.1?);
@@ -184,39 +182,4 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
         .map(|(departures, s)| Sent { departures, refused: s.refused })
         .collect();
     Ok(conclude(order, numbers, &sent, &collected, interrupted))
-}
-
-/// The loop of the sending thread.
-fn send<T: TxPort>(
-    mut sending: Vec<Transmitter<'_, T>>,
-    clock: &impl Clock,
-    stop: &AtomicBool,
-) -> Result<Vec<ringway_tester::trial::transmit::Departures>> {
-    let mut going = true;
-    while going && !stop.load(Relaxed) {
-        going = false;
-        for t in &mut sending {
-            going |= t.turn(clock.now_ps())?;
-        }
-        std::hint::spin_loop();
-    }
-    sending.iter_mut().try_for_each(|t| t.finish(clock.now_ps()))?;
-    Ok(sending.into_iter().map(Transmitter::into_report).collect())
-}
-
-/// The loop of the receiving thread.
-fn receive<R: RxPort>(
-    mut receiving: Vec<Collector<'_, R, impl Fn() -> u64>>,
-    clock: &impl Clock,
-    stop: &AtomicBool,
-) -> Result<Vec<Collected>> {
-    let mut going = true;
-    while going && !stop.load(Relaxed) {
-        going = false;
-        for r in &mut receiving {
-            going |= r.turn(clock.now_ps())?;
-        }
-        std::hint::spin_loop();
-    }
-    Ok(receiving.into_iter().map(Collector::into_report).collect())
 }

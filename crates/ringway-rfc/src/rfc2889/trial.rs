@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::traffic::{Numbers, TrialSpec};
 use ringway_tester::trial::collect::Collected;
-use ringway_tester::trial::conclude::offered;
 use ringway_tester::trial::fault::TesterFault;
 use ringway_tester::trial::ledger::{Ledger, Received, seconds};
 use ringway_tester::trial::pauses::Pauses;
@@ -150,7 +149,7 @@ pub(super) fn conclude(
             p.scheduled = schedule.frames();
             p.tx = s.departures.sent;
             p.refused = s.refused;
-            p.offered_fps = if p.tx > 0 { offered(&s.departures, &schedule) } else { 0.0 };
+            p.offered_fps = if p.tx > 0 { s.departures.offered_fps(&schedule) } else { 0.0 };
             trial.largest_burst = trial.largest_burst.max(s.departures.largest);
             trial.tx_pauses.merge(&s.departures.pauses);
             // With flow control a port that did not take frames says something about the device.

@@ -1,7 +1,7 @@
 //! How trials use two ports.
 
 use crate::trial::format::Format;
-use crate::trial::loops::Cpus;
+use crate::trial::pollers::Cpus;
 
 /// Ports and what is sent over them.
 #[derive(Clone, Debug)]

@@ -232,8 +232,8 @@ mod tests {
     use crate::trial::fault::TesterFault;
     use crate::trial::flow::{FlowOrder, Flows};
     use crate::trial::format::Format;
-    use crate::trial::loops::Cpus;
     use crate::trial::mix::Mix;
+    use crate::trial::pollers::Cpus;
     use crate::trial::rate::{MILLISECOND, Rate};
     use crate::trial::result::{Extra, TrialResult};
     use crate::trial::spec::TrialSpec;

@@ -42,7 +42,7 @@ pub(crate) fn conclude(
     let (mut latencies, mut lateness) = (Latencies::new(), Latencies::new());
     for e in ends {
         t.add(e, schedule, &marks, &mut latencies, &mut lateness);
-        t.offered_fps += offered(&e.departures, schedule);
+        t.offered_fps += e.departures.offered_fps(schedule);
         let short = e.departures.fault(schedule, order.exact).filter(|_| !interrupted);
         let sent = e.departures.sent - marks.below(e.departures.sent);
         t.faults.extend(short.into_iter().chain(e.collected.faults(sent)));
@@ -63,13 +63,6 @@ pub(crate) fn conclude(
         t.lateness = lateness.summary();
     }
     t
-}
-
-/// Frames a second while the stream was sent: `n` frames take `n - 1` gaps, and the last one its time on schedule.
-pub fn offered(d: &Departures, schedule: &Schedule) -> f64 {
-    let spaced = d.span_ps.1.saturating_sub(d.span_ps.0);
-    let last = schedule.end_ps().saturating_sub(schedule.due_ps(schedule.frames().saturating_sub(1)));
-    d.sent as f64 / seconds(spaced + last.max(1))
 }
 
 impl TrialResult {

@@ -3,23 +3,20 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
 
 use ringway::Result;
 
 use super::collect::{Collector, Expected, Span};
 use super::ledger::Ledger;
+use super::pollers::{Cpus, HEAD_START_PS, Pollers, joined};
 use super::port::{Clock, RxPort, TxPort};
-use super::rate::MILLISECOND;
 use super::result::TrialResult;
 use super::schedule::Schedule;
 use super::transmit::{Flight, Transmitter};
 use crate::trial::conclude::{LoopEnds, conclude};
 use crate::trial::polled::{Polled, Work};
 use crate::trial::spec::TrialSpec;
-use ringway_engine::affinity;
 
 /// One direction: frames of a stream go from `tx` to `rx`.
 #[derive(Debug)]
@@ -45,12 +42,6 @@ pub struct Live {
 
 /// Called with live numbers; false ends the trial.
 pub type Watch<'a> = dyn FnMut(Live) -> bool + 'a;
-
-/// How often live numbers are shown in real time.
-pub(crate) const LIVE: Duration = Duration::from_millis(100);
-
-/// Threads are started this long before the first frame is due.
-pub const HEAD_START_PS: u64 = 5 * MILLISECOND;
 
 /// Turns between two live numbers in lock step.
 const LIVE_TURNS: u64 = 256;
@@ -144,17 +135,6 @@ pub fn lock_step_with<T: TxPort, R: RxPort>(
     Ok(TrialResult { device: work, ..conclude(order, &schedule, &ends, interrupted) })
 }
 
-/// CPUs that the loops of a trial are kept on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cpus(pub Vec<usize>);
-
-impl Cpus {
-    /// Keeps the calling thread, the `k`th, on its CPU, if there are any.
-    pub fn pin(&self, k: usize) -> Result<()> {
-        if self.0.is_empty() { Ok(()) } else { affinity::pin(self.0[k % self.0.len()]) }
-    }
-}
-
 /// Runs a trial in real time: each sender and each receiver polls in a thread of its own. All share the start.
 ///
 /// # Errors
@@ -172,68 +152,26 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     let close = start + schedule.end_ps() + order.wait_ps;
     let stop = AtomicBool::new(false);
     let (ends, interrupted) = thread::scope(|scope| {
+        let mut pollers = Pollers::new(scope, cpus, &stop);
         let mut running = Vec::new();
-        // Closed when the last thread has dropped its end.
-        let (working, over) = mpsc::channel::<()>();
-        for (k, (direction, flight)) in directions.iter_mut().zip(&flights).enumerate() {
-            let (mut transmitter, mut collector) = ends(direction, flight, &schedule, (start, close), order);
-            let (stop, senders, receivers) = (&stop, working.clone(), working.clone());
-            let sending = scope.spawn(move || {
-                let _working = senders;
-                let done = cpus.pin(2 * k).and_then(|()| {
-                    while !stop.load(Relaxed) && transmitter.turn(clock.now_ps())? {
-                        std::hint::spin_loop();
-                    }
-                    transmitter.finish(clock.now_ps())
-                });
-                // A receiver must not wait for frames of a sender that failed.
-                stop.fetch_or(done.is_err(), Relaxed);
-                done.map(|()| transmitter)
-            });
-            let receiving = scope.spawn(move || {
-                let _working = receivers;
-                let done = cpus.pin(2 * k + 1).and_then(|()| {
-                    while !stop.load(Relaxed) && collector.turn(clock.now_ps())? {
-                        std::hint::spin_loop();
-                    }
-                    Ok(())
-                });
-                stop.fetch_or(done.is_err(), Relaxed);
-                done.map(|()| collector)
-            });
+        for (direction, flight) in directions.iter_mut().zip(&flights) {
+            let (transmitter, collector) = ends(direction, flight, &schedule, (start, close), order);
+            let sending = pollers.start(
+                transmitter,
+                |transmitter| transmitter.turn(clock.now_ps()),
+                |mut transmitter| transmitter.finish(clock.now_ps()).map(|()| transmitter),
+            );
+            let receiving = pollers.start(collector, |collector| collector.turn(clock.now_ps()), Ok);
             running.push((sending, receiving));
         }
-        drop(working);
-        let interrupted =
-            watched(&over, &stop, || watch(live(&flights, clock.now_ps().saturating_sub(start))));
+        let interrupted = pollers.watch(|| watch(live(&flights, clock.now_ps().saturating_sub(start))));
         let ends = running.into_iter().map(|(s, r)| {
             let (transmitter, collector) = (joined(s), joined(r));
             Ok(finished(transmitter?, collector?))
         });
-        let ends = ends.collect::<Result<Vec<LoopEnds>>>();
-        (ends, interrupted)
+        (ends.collect::<Result<Vec<LoopEnds>>>(), interrupted)
     });
     Ok(conclude(order, &schedule, &ends?, interrupted))
-}
-
-/// What a thread returned. A panic in it goes on in the caller.
-pub fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// Tells live numbers until the threads are `over`; returns whether `tell` ended them by saying no. A thread
-/// that wakes up here takes a CPU from a thread that polls, so it does seldom.
-pub fn watched(over: &mpsc::Receiver<()>, stop: &AtomicBool, mut tell: impl FnMut() -> bool) -> bool {
-    let mut interrupted = false;
-    loop {
-        if !tell() {
-            interrupted = true;
-            stop.store(true, Relaxed);
-        }
-        if over.recv_timeout(LIVE) == Err(RecvTimeoutError::Disconnected) {
-            return interrupted;
-        }
-    }
 }
 
 fn ends<'a, T: TxPort, R: RxPort>(

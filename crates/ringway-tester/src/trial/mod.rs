@@ -9,7 +9,7 @@
 //! | [`variant`] | what a trial is repeated with: modifiers, numbers of flows |
 //! | [`ledger`], [`pauses`] | what arrived; when the tester itself stood still |
 //! | [`bed`] | what trials run on |
-//! | [`port`], [`loops`] | the world of a trial: clock, sender, receiver; lock step or threads |
+//! | [`port`], [`loops`], [`pollers`] | the world of a trial: clock, sender, receiver; lock step or threads |
 //! | [`transmit`], [`collect`] | one turn of the sending loop, and of the receiving one |
 //! | [`polled`] | devices of this process, which the tester polls |
 //! | [`spec`], [`result`], [`fault`] | what a trial is to do, what it counted, and why it says nothing about the device |
@@ -20,7 +20,7 @@
 pub mod bed;
 pub mod collect;
 pub mod command;
-pub mod conclude;
+mod conclude;
 pub mod fault;
 pub mod flow;
 pub mod format;
@@ -33,6 +33,7 @@ pub mod maximum;
 pub mod mix;
 pub mod pauses;
 pub mod polled;
+pub mod pollers;
 pub mod port;
 pub mod rate;
 pub mod result;

@@ -59,6 +59,14 @@ pub struct Departures {
 }
 
 impl Departures {
+    /// Frames a second while the stream was sent: `n` frames take `n - 1` gaps, and the last one its time on schedule.
+    #[must_use]
+    pub fn offered_fps(&self, schedule: &Schedule) -> f64 {
+        let spaced = self.span_ps.1.saturating_sub(self.span_ps.0);
+        let last = schedule.end_ps().saturating_sub(schedule.due_ps(schedule.frames().saturating_sub(1)));
+        self.sent as f64 / seconds(spaced + last.max(1))
+    }
+
     /// What was wrong with the tester where this was sent. Ten microseconds' worth of the schedule may be missing, unless all has to
     /// leave, to be `exact`.
     pub fn fault(&self, schedule: &Schedule, exact: bool) -> Option<TesterFault> {

@@ -14,7 +14,8 @@ use super::trial::{PortFault, TrialResult};
 use ringway_tester::ports::{Clocked, PortSet, RealClock, ReceiveRings};
 use ringway_tester::trial::fault::TesterFault;
 use ringway_tester::trial::format::FCS;
-use ringway_tester::trial::loops::{Cpus, VirtualClock, Watch};
+use ringway_tester::trial::loops::{VirtualClock, Watch};
+use ringway_tester::trial::pollers::Cpus;
 use ringway_tester::trial::port::{Clock, RxPort};
 use stations::{Rx, Tx};
 
