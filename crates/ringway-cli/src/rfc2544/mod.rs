@@ -38,6 +38,7 @@ use crate::failure::Failure;
 use crate::rfc2889;
 use crate::stop;
 use crate::tester::files::{Files, Served};
+use crate::tester::origin::origin;
 use crate::words;
 
 pub(crate) use args::Args;
@@ -203,7 +204,7 @@ impl Run<'_> {
         let modelled = matches!(plan.target, Target::Model(_));
         let report = Report {
             schema: SCHEMA,
-            origin: args.shared.origin(modelled, plan.device(), done.ports, self.conditions),
+            origin: origin(&args.shared, modelled, plan.device(), done.ports, self.conditions),
             settings: plan.settings.clone(),
             format: done.format,
             self_test,

@@ -24,6 +24,7 @@ use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::stop;
 use crate::tester::files::{Files, Served};
+use crate::tester::origin::origin;
 
 pub(crate) use args::Args;
 use plan::{Plan, Target, flush};
@@ -95,7 +96,7 @@ fn trials(
     let report = Report {
         schema: SCHEMA,
         kind: "rfc2889".into(),
-        origin: args.shared.origin(modelled, plan.device(), ports, &conditions),
+        origin: origin(&args.shared, modelled, plan.device(), ports, &conditions),
         settings: settings.clone(),
         caveats: Caveats {
             partial: settings.shortcuts(),

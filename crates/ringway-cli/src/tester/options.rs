@@ -5,10 +5,7 @@
 
 use std::path::PathBuf;
 
-use ringway_lab::Conditions;
-use ringway_rfc::benchmark::report::{Origin, TimeKind};
 use ringway_rfc::benchmark::settings::TrialSettings;
-use ringway_tester::ports::RealClock;
 use ringway_tester::trial::maximum::Maximum;
 use ringway_tester::trial::pollers::Cpus;
 use ringway_tester::trial::rate::Load;
@@ -17,9 +14,7 @@ use ringway_tester::trial::search::SearchPlan;
 use ringway_tester::trial::spec::from_seconds;
 use ringway_traffic::number;
 
-use super::files::Served;
 use super::values::{PresetName, SearchName, Sizes, percent, seconds, sizes, waiting};
-use crate::words;
 
 // Headings of the options that are not for every run.
 pub(crate) const PORTS: &str = "Ports and devices";
@@ -156,30 +151,6 @@ impl SharedArgs {
             pause_ps: from_seconds(self.pause),
             retries: self.retries,
             catch_up: self.catch_up,
-        }
-    }
-
-    /// What a report of this run comes from, of a modelled device or of what lies between ports.
-    pub(crate) fn origin(
-        &self,
-        modelled: bool,
-        device: String,
-        ports: Served,
-        conditions: &Conditions,
-    ) -> Origin {
-        let real = !self.virtual_time;
-        Origin {
-            version: env!("CARGO_PKG_VERSION").into(),
-            command: words::line(),
-            time: match (modelled, real) {
-                (true, _) => TimeKind::Virtual,
-                (false, false) => TimeKind::LockStep,
-                (false, true) => TimeKind::Real,
-            },
-            clock_source: if real { RealClock::new().name().into() } else { "virtual".into() },
-            device,
-            ports,
-            conditions: conditions.clone(),
         }
     }
 

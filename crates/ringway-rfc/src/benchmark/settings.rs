@@ -12,7 +12,7 @@ use ringway_tester::trial::search::{Preset, SearchKind, SearchPlan};
 /// How the trials of a benchmark are run, and how its throughputs are searched. Times are picoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialSettings {
-    /// What loads are shares of; with several ports those of each.
+    /// The rate of a port, which loads are shares of.
     pub maximum: Maximum,
     /// How throughputs are searched.
     pub search: SearchPlan,
