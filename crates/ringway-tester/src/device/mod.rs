@@ -6,6 +6,7 @@
 //! queue that is simulated frame by frame.
 
 mod bed;
+mod carry;
 mod inbox;
 mod link;
 mod router;
