@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+#![deny(unsafe_code)]
+
+pub mod memory;
+pub mod numbers;
+pub mod options;
+pub mod request;
+#[cfg(test)]
+mod tests;
