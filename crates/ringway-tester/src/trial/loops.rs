@@ -3,21 +3,20 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 use ringway::Result;
 
-use super::collect::{Collector, Span};
+use super::collect::{Collector, Expected, Span};
+use super::ledger::Ledger;
+use super::pollers::{Cpus, HEAD_START_PS, Pollers};
 use super::port::{Clock, RxPort, TxPort};
-use super::rate::MILLISECOND;
 use super::result::TrialResult;
 use super::schedule::Schedule;
 use super::transmit::{Flight, Transmitter};
 use crate::trial::conclude::{LoopEnds, conclude};
 use crate::trial::polled::{Polled, Work};
 use crate::trial::spec::TrialSpec;
-pub use ringway_engine::Cpus;
-use ringway_engine::{Crew, Signals, WorkerError, crew};
+use ringway_engine::{Signals, WorkerError, crew};
 
 /// One direction: frames of a stream go from `tx` to `rx`.
 #[derive(Debug)]
@@ -43,12 +42,6 @@ pub struct Live {
 
 /// Called with live numbers; false ends the trial.
 pub type Watch<'a> = dyn FnMut(Live) -> bool + 'a;
-
-/// How often live numbers are shown in real time.
-pub(crate) const LIVE: Duration = Duration::from_millis(100);
-
-/// Threads are started this long before the first frame is due.
-pub(crate) const HEAD_START_PS: u64 = 5 * MILLISECOND;
 
 /// Turns between two live numbers in lock step.
 const LIVE_TURNS: u64 = 256;
@@ -159,27 +152,21 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     let close = start + schedule.end_ps() + order.wait_ps;
     let signals = Signals::new();
     let (ends, interrupted) = crew(&signals, |crew| {
+        let mut pollers = Pollers::new(crew, &signals, cpus);
         let mut running = Vec::new();
         for (k, (direction, flight)) in directions.iter_mut().zip(&flights).enumerate() {
-            let (mut transmitter, mut collector) = ends(direction, flight, &schedule, (start, close), order);
-            let signals = &signals;
-            let sending = crew.start(format!("sender {k}"), cpus.of(2 * k), move || {
-                while !signals.stopped() && transmitter.turn(clock.now_ps())? {
-                    std::hint::spin_loop();
-                }
-                transmitter.finish(clock.now_ps())?;
-                Ok(transmitter)
-            });
-            let receiving = crew.start(format!("receiver {k}"), cpus.of(2 * k + 1), move || {
-                while !signals.stopped() && collector.turn(clock.now_ps())? {
-                    std::hint::spin_loop();
-                }
-                Ok(collector)
-            });
+            let (transmitter, collector) = ends(direction, flight, &schedule, (start, close), order);
+            let sending = pollers.start(
+                format!("sender {k}"),
+                transmitter,
+                |transmitter| transmitter.turn(clock.now_ps()),
+                |mut transmitter| transmitter.finish(clock.now_ps()).map(|()| transmitter),
+            );
+            let turn = |collector: &mut Collector<'_, _, _>| collector.turn(clock.now_ps());
+            let receiving = pollers.start(format!("receiver {k}"), collector, turn, Ok);
             running.push((sending, receiving));
         }
-        let interrupted =
-            watched(crew, &signals, || watch(live(&flights, clock.now_ps().saturating_sub(start))));
+        let interrupted = pollers.watch(|| watch(live(&flights, clock.now_ps().saturating_sub(start))));
         let ends = running.into_iter().map(|(s, r)| {
             let (transmitter, collector) = (s.join(), r.join());
             Ok(finished(transmitter?, collector?))
@@ -190,46 +177,28 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     Ok(conclude(order, &schedule, &ends.map_err(|e| e.error)?, interrupted))
 }
 
-/// Tells live numbers until the workers have ended; returns whether `tell` ended them by saying no. A thread that wakes
-/// up here takes a CPU from a thread that polls, so it does seldom.
-pub(crate) fn watched(crew: &mut Crew<'_, '_>, signals: &Signals, mut tell: impl FnMut() -> bool) -> bool {
-    let mut interrupted = false;
-    let mut tell = || {
-        if !tell() {
-            interrupted = true;
-            signals.stop();
-        }
-    };
-    tell();
-    crew.watch(LIVE, tell);
-    interrupted
-}
-
 fn ends<'a, T: TxPort, R: RxPort>(
     direction: &'a mut Direction<T, R>,
     flight: &'a Flight,
     schedule: &'a Schedule,
     (start_ps, close_ps): (u64, u64),
     order: &TrialSpec,
-) -> (Transmitter<'a, T>, Collector<'a, R>) {
+) -> (Transmitter<'a, T>, Collector<'a, R, impl Fn() -> u64>) {
     let wait_ps = close_ps - start_ps - schedule.end_ps();
     let transmitter =
         Transmitter::new(&mut direction.tx, schedule, flight, direction.stream, start_ps, wait_ps);
-    let span = Span { start_ps, close_ps };
-    let marks = order.variant.marks(schedule);
-    let collector = Collector::new(
-        &mut direction.rx,
-        flight,
-        direction.stream,
-        schedule.peak(),
-        span,
-        order.latency,
-        marks,
-    );
+    let ledger = Ledger::new(direction.stream, 1).with_marks(order.variant.marks(schedule));
+    let ledger = if order.latency { ledger.with_latencies() } else { ledger };
+    let sent = || flight.sent.load(Relaxed);
+    let expected = Expected { sent, received: &flight.received, peak: schedule.peak(), senders: 1 };
+    let collector = Collector::new(&mut direction.rx, ledger, expected, Span { start_ps, close_ps });
     (transmitter, collector)
 }
 
-fn finished<T: TxPort, R: RxPort>(transmitter: Transmitter<'_, T>, collector: Collector<'_, R>) -> LoopEnds {
-    let stream = collector.stream();
+fn finished<T: TxPort, R: RxPort>(
+    transmitter: Transmitter<'_, T>,
+    collector: Collector<'_, R, impl Fn() -> u64>,
+) -> LoopEnds {
+    let stream = transmitter.stream();
     LoopEnds { stream, departures: transmitter.into_report(), collected: collector.into_report() }
 }
