@@ -4,9 +4,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject};
-use ringway_bpf::Record;
 pub(crate) use ringway_bpf::layout::port::ctl;
 use ringway_bpf::layout::port::{config, kring};
+use ringway_bpf::{Packed, Record};
 
 use crate::count::BLOCK;
 use crate::error::{Error, ErrorKind, Result};
@@ -86,7 +86,7 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// Loads the programs named in `progs` from `object`.
     pub(crate) fn new(
-        object: &[u8],
+        object: Packed,
         progs: &[&str],
         cfg: &Config,
         region: &Region,
@@ -95,8 +95,9 @@ impl Loaded {
         quiet();
         region.shared().need_bpf(port)?;
         let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(port, what, &e);
-        let mut open =
-            ObjectBuilder::default().open_memory(object).map_err(fail("reading the eBPF object"))?;
+        let mut open = ObjectBuilder::default()
+            .open_memory(&object.unpack())
+            .map_err(fail("reading the eBPF object"))?;
         prepare(&mut open, progs, cfg, region).map_err(fail("preparing the eBPF programs"))?;
         let loaded = program::load(open, "the eBPF programs", port)?;
         let dup = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e));
