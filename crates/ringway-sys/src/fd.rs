@@ -1,8 +1,9 @@
 //! Descriptors: memfd, eventfd, epoll, file locks.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -56,6 +57,28 @@ pub fn has_sealed_size(fd: BorrowedFd<'_>) -> bool {
 pub fn eventfd() -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed.
     owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })
+}
+
+/// A FIFO without a name, for both directions. A process that gets the descriptor [reopens](reopen_fifo) it, for flags of its own: an
+/// eventfd can't be opened again, so its other holders may make it block. Any user with the descriptor may do that.
+pub fn fifo() -> io::Result<OwnedFd> {
+    let (read, _write) = io::pipe()?;
+    let read = File::from(OwnedFd::from(read));
+    read.set_permissions(Permissions::from_mode(0o666))?;
+    reopen_fifo(read.as_fd())
+}
+
+/// A FIFO with an open file description of its own, which does not block.
+///
+/// # Errors
+/// `InvalidInput` when the descriptor is none of a FIFO: to open a device may do things. What the kernel says.
+pub fn reopen_fifo(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let copy = File::from(fd.try_clone_to_owned()?);
+    if !copy.metadata()?.file_type().is_fifo() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let path = format!("/proc/thread-self/fd/{}", copy.as_raw_fd());
+    Ok(File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path)?.into())
 }
 
 /// Wakes a process that polls an eventfd or FIFO. A full one is already readable, so EAGAIN is success.

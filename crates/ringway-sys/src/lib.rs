@@ -17,6 +17,7 @@ pub mod hold;
 pub mod jump;
 pub mod libbpf;
 pub mod linker;
+pub mod maps;
 pub mod mmap;
 pub mod net;
 pub mod netlink;

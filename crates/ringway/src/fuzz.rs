@@ -1,13 +1,9 @@
 //! What only the targets in `fuzz/` reach: parsers that are private otherwise.
 #![allow(missing_docs, reason = "no part of the library")]
 
-use std::sync::Arc;
-
-use crate::count;
+use crate::Filter;
 use crate::filter::{self, Hook};
-use crate::sys::mmap::Mmap;
 use crate::sys::netlink;
-use crate::{Filter, OpenPort};
 
 /// Messages of the answer to request `serial` in a datagram: kind and body; whether the answer is complete.
 pub fn netlink_messages(datagram: &[u8], serial: u32) -> std::io::Result<(Vec<(u16, Vec<u8>)>, bool)> {
@@ -40,12 +36,4 @@ pub fn to_ebpf(filter: &Filter, xdp: bool) -> Result<Vec<Ebpf>, &'static str> {
     Ok(code.iter().map(|i| (i.code, i.dst_reg(), i.src_reg(), i.off, i.imm)).collect())
 }
 
-/// The port that a file of the run directory describes, without what its map in the kernel counts.
-pub fn registered(file: &[u8]) -> Option<OpenPort> {
-    if file.len() < count::HEADER {
-        return None;
-    }
-    let mem = Mmap::anonymous(file.len()).ok()?;
-    mem.write(0, file);
-    count::parse(&Arc::new(mem), file.len(), 0, &[])
-}
+pub use ringway_count::fuzz::registered;

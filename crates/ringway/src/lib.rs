@@ -30,22 +30,19 @@
 //! ```
 #![deny(unsafe_code)]
 
-mod abi;
 pub mod backend;
-mod count;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
 mod memory;
-mod nic;
 mod open;
-pub mod pinned;
 mod port;
-pub mod probe;
 mod ring;
-pub mod switch;
 
+use ringway_abi as abi;
+use ringway_count as count;
 pub use ringway_filter as filter;
+use ringway_nic as nic;
 use ringway_sys::{self as sys, error};
 
 pub use abi::layout;
@@ -83,4 +80,30 @@ pub mod pipe {
 /// The clock that the library measures by.
 pub mod time {
     pub use crate::sys::time::monotonic_ns;
+}
+
+/// The directory of pinned eBPF objects in which switches and routers have their folders.
+pub mod pinned {
+    pub use ringway_pinned::{
+        Folder, FolderLock, check_name, check_root, check_router_name, check_visible, clear, is_router, root,
+        routers, set_root,
+    };
+}
+
+/// Switches: VALE, forwarding in the context of the sender, with no daemon. [`ringway_switch`] tells how they work.
+///
+/// [`Port::open("vale0:p1")`](Port::open) opens a port of a switch like any other.
+pub mod switch {
+    pub use ringway_switch::{
+        FdbEntry, Mirror, Module, NicOptions, NicPath, PortAccess, PortConf, StormLimits, Switch, SwitchPort,
+        SwitchPortStats, SwitchSpec, SwitchSum, SwitchTotals, VlanMode, VlanSet, switches,
+    };
+}
+
+/// What this machine and an interface can do for packet I/O, and what to do about what they can't. [`ringway_probe`] lists what it tries.
+pub mod probe {
+    pub use ringway_probe::{
+        Attached, Backend, Check, Choice, Fix, Hook, Interface, Machine, NextHop, Peer, Rights, Status, Step,
+        Trial, capabilities, choose, interface, next_hop, programs, xdp_features,
+    };
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -139,6 +140,41 @@ fn a_region_that_is_not_sealed_is_refused() {
             "{refused}"
         );
     }
+}
+
+/// Another holder of the descriptors makes them block, and fills the doorbells.
+#[test]
+fn doorbells_that_others_made_blocking_stop_nobody() {
+    let fds = pipe_fds(64).unwrap();
+    let [mut a, mut b] = [PipeEnd::Open, PipeEnd::Close].map(|end| open_pipe_fds(&fds, end).unwrap());
+    for bell in &fds.bells {
+        let mut bell = File::from(bell.try_clone().unwrap());
+        while bell.write(&[0; 4096]).is_ok() {}
+        // SAFETY: an open descriptor; no pointers are passed.
+        assert_eq!(unsafe { libc::fcntl(bell.as_raw_fd(), libc::F_SETFL, 0) }, 0);
+    }
+    for _ in 0..100 {
+        b.rx[0].arm().unwrap();
+        assert!(a.tx[0].push(&[3; 60]));
+        a.tx[0].sync().unwrap();
+        assert_eq!(b.rx[0].sync().unwrap(), 1);
+        assert_eq!(b.rx[0].burst(1).count(), 1);
+        b.rx[0].sync().unwrap();
+    }
+}
+
+/// To open a device may do things, so what comes as a doorbell is opened only when it is a FIFO.
+#[test]
+fn doorbells_that_are_no_fifos_are_refused() {
+    let mut fds = pipe_fds(64).unwrap();
+    fds.bells[2] = File::open("/dev/null").unwrap().into();
+    let refused = open_pipe_fds(&fds, PipeEnd::Open).unwrap_err();
+    assert!(
+        refused.to_string().contains("doorbell") && refused.to_string().contains("pipe_fds"),
+        "{refused}"
+    );
+    fds.bells[2] = pipe_fds(64).unwrap().bells[0].try_clone().unwrap();
+    open_pipe_fds(&fds, PipeEnd::Open).unwrap();
 }
 
 /// What a fork does to the ports of its parent when it lets its copies go: nothing.

@@ -59,6 +59,23 @@ fn an_end_is_held_once_and_free_after_close() {
 }
 
 #[test]
+fn an_end_is_held_as_long_as_one_of_its_rings() {
+    let (a, b) = unique("rings");
+    let mut first = Port::open(&a).unwrap();
+    let (mut tx, rx) = (first.tx.remove(0), first.rx.remove(0));
+    drop(first);
+    assert_eq!(Port::open(&a).unwrap_err().kind(), ErrorKind::Busy);
+    drop(rx);
+    let mut other = Port::open(&b).unwrap();
+    assert_eq!(Port::open(&a).unwrap_err().kind(), ErrorKind::Busy);
+    assert!(tx.push(&[5; 60]));
+    tx.sync().unwrap();
+    assert_eq!(other.rx[0].sync().unwrap(), 1);
+    drop(tx);
+    drop(Port::open(&a).unwrap());
+}
+
+#[test]
 fn data_waits_for_a_peer_and_survives_its_change() {
     let (a, b) = unique("wait");
     let mut a = Port::open(&a).unwrap();

@@ -13,7 +13,7 @@
 #include "common/copy.h"
 #include "common/netdev.h"
 
-/* A page less the kernel's bookkeeping, headroom and the tail room for fragments: LIVE_MAX in object.rs. */
+/* A page less the kernel's bookkeeping, headroom and the tail room for fragments: LIVE_MAX in kernel_half.rs of crate ringway-nic. */
 #define LIVE_MAX 3300
 
 /* Whether the frame is a live one. The kernel keeps the context of a live frame in the page of its bytes: 256 bytes and the size

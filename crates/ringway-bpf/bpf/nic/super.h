@@ -3,7 +3,7 @@
 #pragma once
 #include "nic/host_in.h"
 
-/* Bits of a note, as `Offload::to_word` in crates/ringway/src/offload. Its checksum is that of the segments, to be finished. */
+/* Bits of a note, as `Offload::to_word` of crate ringway-wire. Its checksum is that of the segments, to be finished. */
 #define NOTE_OFFSET 16
 #define NOTE_SUM (1 << 28)
 #define NOTE_ECN 29

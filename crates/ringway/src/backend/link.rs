@@ -22,9 +22,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::link_claims::{Takeover, Trusted, give_up, take_in, take_in_all};
+use crate::abi::Slot;
 use crate::abi::handshake;
 use crate::abi::layout::NS_BUF_CHANGED;
-use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
 use crate::memory::Claims;

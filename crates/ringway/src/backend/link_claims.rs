@@ -1,7 +1,7 @@
 //! What an end of a pipe makes sure of before it believes a slot word that the other end could have written.
 
+use crate::abi::Slot;
 use crate::abi::cursor;
-use crate::abi::slot::Slot;
 use crate::memory::Claims;
 use crate::ring::RingView;
 

@@ -58,6 +58,7 @@
 //! # Ok::<(), ringway::Error>(())
 //! ```
 
+mod beside_host;
 pub(crate) mod ebpf;
 pub(crate) mod link;
 mod link_claims;

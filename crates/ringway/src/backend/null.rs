@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use crate::abi::slot::Slot;
+use crate::abi::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::name::{PortName, parse};

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use crate::abi::Slot;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_MOREFRAG};
-use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::name::{PcapMode, PortName, parse};

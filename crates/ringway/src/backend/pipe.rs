@@ -10,6 +10,7 @@
 //! nobody else may write in ([`PrivateDir`]). A region that is sent to other processes is a memfd
 //! whose size is sealed.
 
+use std::any::Any;
 use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::link::{Link, LinkRx, LinkTx};
 use crate::abi::layout::FIRST_BUF;
 use crate::count::{self, Registration};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{Alloc, Backing, Claims, Layout, Region, RegionSpec};
+use crate::memory::{Alloc, Backing, Claims, Layout, Region, RegionSpec, layout_of};
 use crate::port::name::{PipeEnd, PortName, parse};
 use crate::port::{
     BUF_SIZE, Control, Kind, Made, Open, OpenOptions, Plain, Port, SLOTS, Setup, one_pair, refuse_send_only,
@@ -149,7 +150,7 @@ fn take(
 pub struct PipeFds {
     /// The region: a memfd whose size is sealed (`F_SEAL_SHRINK`, `F_SEAL_GROW`, `F_SEAL_SEAL`).
     pub region: OwnedFd,
-    /// Doorbells: of the receiver and of the sender on the way `{` to `}`, then on the way back.
+    /// Doorbells, which are FIFOs: of the receiver and of the sender on the way `{` to `}`, then on the way back.
     pub bells: [OwnedFd; 4],
 }
 
@@ -170,12 +171,12 @@ pub struct PipeFds {
 /// # Errors
 /// [`ErrorKind::Invalid`] for less than 2 or more than 65536 slots; when descriptors or memory run out.
 pub fn pipe_fds(slots: u32) -> Result<PipeFds> {
-    let io = |e| Error::io("pipe", "eventfd failed", e);
-    let layout = spec(slots).layout()?;
+    let io = |e| Error::io("pipe", "making a doorbell failed", e);
+    let layout = layout_of(&spec(slots))?;
     let region = fd::memfd(c"ringway-pipe", layout.total as u64)
         .map_err(|e| Error::io("pipe", "memfd_create failed", e))?;
     lay_out(&region, layout)?;
-    let bell = || fd::eventfd().map_err(io);
+    let bell = || fd::fifo().map_err(io);
     Ok(PipeFds { region, bells: [bell()?, bell()?, bell()?, bell()?] })
 }
 
@@ -186,18 +187,18 @@ pub fn pipe_fds(slots: u32) -> Result<PipeFds> {
 /// pipe's, or the region is not sealed. Its maker could end this process by cutting it short.
 pub fn open_pipe_fds(fds: &PipeFds, end: PipeEnd) -> Result<Port> {
     let name = PortName::Pipe { name: "fds".into(), id: String::new(), end }.to_string();
-    let dup = |fd: &OwnedFd| fd.try_clone().map_err(|e| Error::io(&name, "dup failed", e));
     if !fd::has_sealed_size(fds.region.as_fd()) {
         let what = "the size of the region is not sealed: another process could cut it short";
         return Err(Error::new(ErrorKind::Invalid, &name, what).cure("make the pipe with pipe_fds"));
     }
     let region = reopen(&fds.region).map_err(|e| Error::io(&name, "reopening the region failed", e))?;
-    let mut bells = Vec::new();
-    for b in &fds.bells {
-        bells.push(Arc::new(dup(b)?));
-    }
-    let bells: [Arc<OwnedFd>; 4] =
-        bells.try_into().map_err(|_| Error::new(ErrorKind::Invalid, &name, "a pipe has four doorbells"))?;
+    let bell = |k: usize| {
+        let bell = fd::reopen_fifo(fds.bells[k].as_fd());
+        bell.map(Arc::new).map_err(|e| {
+            Error::io(&name, "reopening a doorbell failed", e).cure("make the pipe with pipe_fds")
+        })
+    };
+    let bells = [bell(0)?, bell(1)?, bell(2)?, bell(3)?];
     hold_end(&region, end, &name)?;
     Port::assemble(open_end(&name, region.into(), bells, end, None)?, "")
 }
@@ -225,13 +226,13 @@ fn lay_out(fd: &OwnedFd, layout: Layout) -> Result<()> {
 }
 
 /// The layout of a pipe that exists: from the size of its file, for nothing in it can be trusted.
-fn layout_of(file: &File, name: &str) -> Result<Layout> {
+fn layout_in(file: &File, name: &str) -> Result<Layout> {
     let len = file.metadata().map_err(|e| Error::io(name, "stat of the region failed", e))?.len();
     let per_slot = RINGS as usize * (BUF_SIZE as usize + crate::abi::layout::SLOT_SIZE);
     let guess = len as usize / per_slot;
     (guess.saturating_sub(8)..=guess)
         .rev()
-        .filter_map(|slots| spec(slots as u32).layout().ok())
+        .filter_map(|slots| spec(slots as u32).layout())
         .find(|l| l.total as u64 == len)
         .ok_or_else(|| {
             Error::new(ErrorKind::Invalid, name, format!("a file of {len} bytes is not the region of a pipe"))
@@ -257,9 +258,14 @@ fn open_end(
     files: Option<Files>,
 ) -> Result<Made> {
     let file = File::from(region);
-    let layout = layout_of(&file, name)?;
+    let layout = layout_in(&file, name)?;
     let region = Region::over(file.into(), layout, Backing::File, Alloc::none())?;
-    let rings = |first: u32| Lease::of(&region, first / 2, vec![first, first + 1], layout.slots);
+    let files = files.map(Arc::new);
+    let rings = |first: u32| {
+        // Only the end that is opened is in use, but both leases go with it.
+        let kept = files.clone().map(|files| -> Arc<dyn Any + Send + Sync> { files });
+        Lease::of(&region, first / 2, vec![first, first + 1], layout.slots, kept)
+    };
     let [a, b, c, d] = bells;
     let (open, close) = (rings(0), rings(2));
     let view = |lease: &Lease, k: usize| lease.views().nth(k).expect("a pipe's end has two rings");
@@ -284,10 +290,10 @@ fn open_end(
     })
 }
 
-/// An end of a pipe; removes the files when it is the last.
+/// An end of a pipe. Its rings keep the files as it does, and the last of them gives the end back.
 #[derive(Debug)]
 struct End {
-    _files: Option<Files>,
+    _files: Option<Arc<Files>>,
 }
 
 impl Control for End {
@@ -296,7 +302,7 @@ impl Control for End {
     }
 }
 
-/// The files of a pipe with a name.
+/// The files of a pipe with a name, and the lock on an end: given back, and removed when no end is in use, by `drop`.
 #[derive(Debug)]
 struct Files {
     /// The directory of all pipes.
@@ -392,7 +398,7 @@ fn enter(leaf: &str, end: PipeEnd, slots: u32, name: &str) -> Result<(PrivateDir
 
 /// Nobody holds an end: whatever the file held is from the dead.
 fn afresh(file: &File, slots: u32) -> Result<()> {
-    let layout = spec(slots).layout()?;
+    let layout = layout_of(&spec(slots))?;
     let io = |e| Error::io("pipe", format!("no room for {} bytes", layout.total), e);
     file.set_len(0).map_err(io)?;
     file.set_len(layout.total as u64).map_err(io)?;

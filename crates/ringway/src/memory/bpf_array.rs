@@ -2,13 +2,13 @@
 
 use std::os::fd::AsFd;
 
-use libbpf_rs::{MapHandle, MapType};
-
+use super::RegionSpec;
 use super::alloc::Alloc;
+use super::layout::layout_of;
 use super::region::{Backing, Region};
-use super::spec::RegionSpec;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::libbpf::{quiet, refused};
+use crate::sys::libbpf::quiet;
+use crate::sys::maps::mapped_array;
 
 /// A region's array is one value; the verifier follows offsets up to 512 MiB (BPF_MAX_VAR_OFF) in it.
 const REGION_MAX: usize = 1 << 29;
@@ -26,19 +26,13 @@ impl Region {
 /// Makes a region in a mapped eBPF array.
 pub(crate) fn bpf_array(spec: &RegionSpec, port: &str) -> Result<Region> {
     quiet();
-    let layout = spec.layout()?;
+    let layout = layout_of(spec)?;
     if layout.total > REGION_MAX {
         let what =
             format!("a region of {} MiB is more than the 512 MiB programs can reach", layout.total >> 20);
         return Err(Error::new(ErrorKind::Invalid, port, what).cure("ask for fewer slots"));
     }
-    let opts = libbpf_sys::bpf_map_create_opts {
-        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
-        map_flags: libbpf_sys::BPF_F_MMAPABLE,
-        ..Default::default()
-    };
-    let map = MapHandle::create(MapType::Array, Some("ringway_region"), 4, layout.total as u32, 1, &opts)
-        .map_err(|e| refused(port, "making the region's eBPF array", &e))?;
+    let map = mapped_array("ringway_region", layout.total, 1, port)?;
     let fd = map.as_fd().try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e))?;
     Region::over(fd, layout, Backing::BpfArray, Alloc::new(&layout))
 }

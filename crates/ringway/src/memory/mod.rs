@@ -18,13 +18,14 @@ mod alloc;
 mod bpf_array;
 mod buf;
 mod claims;
+mod layout;
 mod region;
-mod spec;
 
+pub use crate::abi::RegionSpec;
+pub(crate) use crate::abi::{CTL_SIZE, Layout};
 pub(crate) use alloc::Alloc;
 pub(crate) use bpf_array::bpf_array;
 pub use buf::Buf;
 pub(crate) use claims::Claims;
+pub(crate) use layout::layout_of;
 pub use region::{Backing, Region};
-pub use spec::RegionSpec;
-pub(crate) use spec::{CTL_SIZE, Layout};

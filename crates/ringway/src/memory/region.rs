@@ -4,7 +4,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::alloc::Alloc;
-use super::spec::{Layout, RegionSpec};
+use super::layout::layout_of;
+use super::{Layout, RegionSpec};
 use crate::abi::layout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{fd, mmap::Mmap, xsk::Umem};
@@ -51,7 +52,7 @@ impl Region {
     /// # Errors
     /// [`ErrorKind::Invalid`] when the spec is out of bounds; I/O errors of memfd_create and mmap.
     pub fn memfd(spec: &RegionSpec) -> Result<Self> {
-        let layout = spec.layout()?;
+        let layout = layout_of(spec)?;
         let fd = fd::memfd(c"ringway-region", layout.total as u64)
             .map_err(|e| Error::io("region", "memfd_create failed", e))?;
         Self::over(fd, layout, Backing::File, Alloc::new(&layout))
@@ -112,7 +113,7 @@ impl AsFd for Region {
 }
 
 impl Shared {
-    /// Address of a buffer. The caller has checked the index with [`Slot::valid`](crate::abi::slot::Slot::valid).
+    /// Address of a buffer. The caller has checked the index with [`Slot::valid`](crate::abi::Slot::valid).
     #[inline]
     pub(crate) fn buf_ptr(&self, idx: u32) -> *mut u8 {
         debug_assert!(idx >= layout::FIRST_BUF && idx < self.layout.bufs);

@@ -6,10 +6,10 @@
 use std::sync::OnceLock;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::nic;
+use crate::port::find_interface;
 use crate::port::name::{NicRings, PortName};
-use crate::probe::{self, Backend, Check, Choice, Machine, Step};
 use crate::sys::net;
+use ringway_probe::{self as probe, Backend, Check, Choice, Machine, Step};
 
 /// What a name stands for.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub(crate) fn with_chosen<T>(
                 };
                 let reason = Check::new("if-opens", "opening it")
                     .missing(e.brief(), "open it by its full name, which tells the cure");
-                refused[at].push(Step { backend, reason });
+                refused[at].push(Step::new(backend, reason));
             }
         }
     }
@@ -89,7 +89,7 @@ pub(crate) fn choose(name: PortName, refused: &[Step]) -> Result<Chosen> {
         return Ok(Chosen { name, backend: None, why: String::new() });
     }
     let full = PortName::Auto { interface: interface.clone(), rings }.to_string();
-    nic::find(&full, &interface)?;
+    find_interface(&full, &interface)?;
     let mut found = probe::interface(&interface)?;
     // What somebody has attached rules it out, and must not be disturbed.
     if !found.programs.iter().any(|p| p.hook.is_xdp()) && refused.is_empty() {
@@ -135,9 +135,9 @@ fn machine() -> &'static Machine {
 
 /// Whether a port that takes frames is open on the interface.
 fn taken(interface: &str) -> bool {
-    let here = net::netns_inode().ok().zip(net::index(interface).ok());
+    let Some((netns, index)) = net::netns_inode().ok().zip(net::index(interface).ok()) else { return false };
     let takes = |name: &str| !name.ends_with('^') && (name.starts_with("ebpf:") || name.starts_with("xdp:"));
-    crate::count::listed(&[]).iter().any(|p| Some(p.interface) == here && takes(&p.name))
+    crate::count::listed(&[]).iter().any(|p| p.is_on(netns, index) && takes(&p.name))
 }
 
 fn reasons(choice: &Choice) -> String {

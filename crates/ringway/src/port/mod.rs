@@ -1,6 +1,7 @@
 //! Ports: named endpoints with rings. What names can be, how a port is opened, and what a backend has to make.
 
 mod ctrl_c;
+mod interface;
 mod kind;
 mod made;
 pub(crate) mod name;
@@ -11,6 +12,7 @@ mod setup;
 mod wait;
 
 pub use ctrl_c::CtrlC;
+pub(crate) use interface::{check_rings, find_interface};
 pub(crate) use kind::{Kind, Open, Refusal, refuse_send_only, wrong_kind};
 pub(crate) use made::Made;
 pub use made::{Control, Plain};

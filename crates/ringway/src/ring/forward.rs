@@ -3,8 +3,8 @@
 use super::rx::RxRing;
 use super::tx::TxRing;
 use super::view::RingView;
+use crate::abi::Slot;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
-use crate::abi::slot::Slot;
 use crate::count::{DropReason, RingStats};
 
 /// How [`forward`] moves frames from one ring to another: once for a pair, not per frame.

@@ -27,7 +27,7 @@ pub use forward::{Pairing, forward};
 pub(crate) use lease::Lease;
 pub use lend::{Room, SentFrames};
 pub(crate) use owned::{RingParts, Span};
-pub(crate) use partial::{Finisher, leaves_checksums};
+pub(crate) use partial::Finisher;
 pub use rx::{RxBurst, RxFrame, RxRing};
 pub use shape::PortShape;
 pub(crate) use sync::{RxSync, TxSync};

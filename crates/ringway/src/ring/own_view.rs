@@ -5,8 +5,8 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::Release};
 
 use super::own_words::OwnWords;
 use super::view::RingView;
+use crate::abi::Slot;
 use crate::abi::layout::{FIRST_BUF, SLOT_SIZE};
-use crate::abi::slot::Slot;
 
 impl RingView {
     /// The same ring, with slot words of its own, none of which names a buffer yet.

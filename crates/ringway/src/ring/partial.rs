@@ -2,28 +2,8 @@
 
 use super::view::RingView;
 use crate::abi::cursor;
+use crate::nic::leaves_checksums;
 use ringway_wire::offload::finish_if_partial;
-
-/// Drivers whose frames come straight from a sender's stack, which leaves checksums to the interface.
-const SOFTWARE: [&str; 12] = [
-    "veth",
-    "tun",
-    "virtio_net",
-    "bridge",
-    "macvlan",
-    "ipvlan",
-    "vxlan",
-    "geneve",
-    "netkit",
-    "ifb",
-    "xen_netfront",
-    "hv_netvsc",
-];
-
-/// Whether frames from an interface of this driver may have unfinished checksums.
-pub(crate) fn leaves_checksums(driver: &str) -> bool {
-    SOFTWARE.contains(&driver)
-}
 
 /// Finishes the checksums that a software interface leaves to its hardware, of which there is none.
 ///
@@ -106,8 +86,8 @@ impl Finisher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::Slot;
     use crate::abi::layout::NS_MOREFRAG;
-    use crate::abi::slot::Slot;
     use crate::memory::{Region, RegionSpec};
     use ringway_wire::checksum;
 

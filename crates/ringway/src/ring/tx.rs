@@ -5,9 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use super::owned::{Owned, RingParts, Span};
 use super::sync::TxSync;
 use super::view::RingView;
+use crate::abi::Slot;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG, NS_OFFLOAD};
-use crate::abi::slot::Slot;
 use crate::error::Result;
 use crate::memory::{Buf, Region};
 

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::own_words::OwnWords;
+use crate::abi::Slot;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_OFFLOAD, RING_HEADER, SLOT_SIZE, ring as at};
-use crate::abi::slot::Slot;
 use crate::memory::Region;
 use crate::sys::time;
 
@@ -55,17 +55,6 @@ impl RingView {
         let slots = unsafe { header.add(RING_HEADER) }.cast();
         let (nbufs, buf_size) = (s.layout.bufs, s.layout.buf_size);
         Self { header, slots, bufs, num, nbufs, buf_size, number, region: region.clone(), own: None }
-    }
-
-    /// Writes the header of a fresh ring: rx with no frames, tx with all slots but one free.
-    pub(crate) fn init(&self, ringid: u16, rx: bool) {
-        let l = &self.region.shared().layout;
-        let buf_ofs = (l.buf_ofs - l.ring(self.number)) as u64;
-        self.u64(at::BUF_OFS).store(buf_ofs, Relaxed);
-        self.u32(at::NUM_SLOTS).store(self.num, Relaxed);
-        self.u32(at::BUF_SIZE).store(self.buf_size, Relaxed);
-        self.u32(at::RINGID).store(u32::from(ringid) | u32::from(rx) << 16, Relaxed);
-        self.set_cursors(0, if rx { 0 } else { self.num - 1 });
     }
 
     pub(crate) fn region(&self) -> &Region {

@@ -4,15 +4,15 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::core::{ALL_QUEUES, Core, SLOTS};
+use super::core::{Core, SLOTS};
 use super::egress::Egress;
-use super::object::{Config, KRING, KRING_COUNTERS};
 use crate::count::{Counters, DropReason, KernelHalf, PortCounters, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::{LOOK_NS, all_served, gone};
 use crate::port::Control;
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, net, time, xdp_query};
+use ringway_nic::kernel_half::{ALL_QUEUES, Config, KRING, KRING_COUNTERS};
 
 /// `NETDEV_XDP_ACT_NDO_XMIT` of linux/netdev.h: the interface takes redirected frames.
 const TAKES_FRAMES: u64 = 1 << 2;

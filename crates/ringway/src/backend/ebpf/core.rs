@@ -5,21 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::egress::Egress;
-use super::object::{Config, KRING, Loaded};
 use crate::filter::Gate;
 use crate::memory::{CTL_SIZE, Region};
 use crate::sys::net;
 use crate::sys::promiscuous::Promiscuous;
+use ringway_nic::kernel_half::{Config, KRING, Loaded};
 
 /// Slots of a ring when the user names no number: two bursts of 1024.
 pub(super) const SLOTS: u32 = 2048;
-
-/// Bytes of a buffer: 33 cache lines. Short frames touch only the first lines of buffers. With a
-/// power of two these share so few sets of the caches that a burst of some hundred evicts itself.
-pub(in crate::backend) const BUF_SIZE: u32 = 2112;
-
-/// `cfg.queue` when all are served.
-pub(in crate::backend) const ALL_QUEUES: u32 = u32::MAX;
 
 /// What the rings of a port share. It is dropped with the last of them, and detaches everything.
 #[derive(Debug)]

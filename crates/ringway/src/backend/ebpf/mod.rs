@@ -16,39 +16,39 @@
 mod control;
 mod core;
 mod egress;
-pub(super) mod object;
 mod rx;
 mod small;
 #[cfg(test)]
 mod tests;
-mod trial;
 mod tx;
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::thread;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
+use super::beside_host;
 use crate::count::KernelCounters;
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, Gate, Hook};
 use crate::memory::{RegionSpec, bpf_array};
-use crate::nic::{self, beside_host};
+use crate::nic;
 use crate::port::name::{NicRings, PortName, parse};
-use crate::port::{Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
+use crate::port::{
+    Kind, Made, Open, OpenOptions, Refusal, Setup, check_rings, find_interface, refuse_send_only, wrong_kind,
+};
 use crate::ring::PortShape;
 use crate::sys::libbpf::refused;
 use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{bpf, net};
 
-pub(super) use self::core::{ALL_QUEUES, BUF_SIZE};
 use self::core::{Core, SLOTS};
 pub(crate) use control::{add_map_counters, add_taken_counters};
 use egress::Egress;
-use object::{Config, LIVE_MAX, Loaded};
-pub(crate) use trial::trial;
+pub(super) use ringway_nic::kernel_half::{ALL_QUEUES, BUF_SIZE};
+use ringway_nic::kernel_half::{Config, LIVE_MAX, Loaded, RegionArray};
 
 /// Ports called `ebpf:`.
 pub(crate) const KIND: Kind = Kind {
@@ -106,9 +106,9 @@ impl Target {
 }
 
 pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
-    let (index, interface) = nic::find(name, ifname)?;
+    let (index, interface) = find_interface(name, ifname)?;
     let (rx, tx) = interface.queues();
-    nic::check_queue(name, ifname, rings, rx)?;
+    check_rings(name, ifname, rings, rx)?;
     let slots = options.slots.unwrap_or(SLOTS);
     let shape = |tx_rings, rx_rings, host| PortShape { tx_rings, rx_rings, slots, host };
     let (shape, queue) = match rings {
@@ -281,7 +281,9 @@ fn config(setup: &Setup, target: &Target, netns: u32) -> Config {
 
 /// Loads the programs; without the one that counts what the interface takes when the kernel has no BTF.
 fn load(cfg: &Config, setup: &Setup) -> Result<(Loaded, bool)> {
-    let load = |progs: &[&str]| Loaded::new(ringway_bpf::PORT, progs, cfg, &setup.region, &setup.name);
+    setup.region.shared().need_bpf(&setup.name)?;
+    let region = RegionArray { array: setup.region.as_fd(), bytes: setup.region.bytes() };
+    let load = |progs: &[&str]| Loaded::new(progs, cfg, region, &setup.name);
     if setup.shape.host {
         return Ok((load(&["host_rx", "tx"])?, false));
     }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
 use super::core::Core;
-use super::object::ctl;
 use crate::abi::handshake;
 use crate::error::Result;
 use crate::ring::{Finisher, RingView, RxSync};
 use crate::sys::{bpf::Bell, time};
+use ringway_nic::kernel_half::ctl;
 
 /// Syncs that find nothing between two looks at the clock.
 const IDLE_SYNCS: u32 = 64;

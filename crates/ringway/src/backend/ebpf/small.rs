@@ -12,13 +12,13 @@
 use std::os::fd::OwnedFd;
 
 use super::core::Core;
-use super::object::LIVE_MAX;
 use crate::abi::cursor;
 use crate::backend::xdp::{KERNEL_CHAIN, Room, Sender};
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
 use crate::ring::RingView;
 use crate::sys::xsk::{Wanted, Xsk, ZeroCopy};
+use ringway_nic::kernel_half::LIVE_MAX;
 
 /// How often the interface is asked, in ns.
 const ASK_NS: u64 = 100_000_000;

@@ -6,9 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use proptest::prelude::*;
 
-use super::core::ALL_QUEUES;
-use super::object::{Config, KRING, KRING_COUNTERS, LIVE_MAX, Loaded, ctl};
-use crate::abi::slot::Slot;
+use crate::abi::Slot;
 use crate::count::{Counters, DropReason, RingStats};
 use crate::filter::{Filter, Gate, Hook, Insn};
 use crate::memory::bpf_array;
@@ -16,6 +14,9 @@ use crate::port::name::{NicRings, PortName};
 use crate::port::{OpenOptions, Setup};
 use crate::ring::{PortShape, RingView};
 use crate::sys::{bpf, fd::Epoll};
+use ringway_nic::kernel_half::{
+    ALL_QUEUES, Config, KRING, KRING_COUNTERS, LIVE_MAX, Loaded, RegionArray, ctl,
+};
 
 const SLOTS: u32 = 16;
 const XDP_DROP: u32 = 1;
@@ -69,10 +70,9 @@ impl Bench {
             copy: u32::from(copy),
         };
         let loaded = Loaded::new(
-            ringway_bpf::PORT,
             &["nic_rx", "host_rx", "tx", "taken"],
             &cfg,
-            &setup.region,
+            RegionArray { array: setup.region.as_fd(), bytes: setup.region.bytes() },
             "bench",
         )
         .unwrap();

@@ -10,7 +10,6 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::Duration;
 
 use super::core::Core;
-use super::object::ctl;
 use super::small::Small;
 use crate::abi::layout::MAX_CHAIN;
 use crate::abi::{cursor, handshake};
@@ -19,6 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ring::{RingView, TxSync};
 use crate::sys::fd::always_ready;
 use crate::sys::{bpf, time};
+use ringway_nic::kernel_half::ctl;
 
 /// Frames from which on a call on live frames is the faster way; fewer go by AF_XDP.
 pub(super) const SMALL: u32 = 17;

@@ -33,10 +33,11 @@ use self::core::{Core, HEADER, Lost, TAG};
 use crate::count::{DropReason, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::RegionSpec;
-use crate::nic::{self};
+use crate::nic;
 use crate::port::name::{NicRings, PortName, no_host_rings, parse};
 use crate::port::{
-    Control, Kind, Made, Open, OpenOptions, Refusal, SLOTS, Setup, refuse_send_only, wrong_kind,
+    Control, Kind, Made, Open, OpenOptions, Refusal, SLOTS, Setup, check_rings, find_interface,
+    refuse_send_only, wrong_kind,
 };
 use crate::ring::PortShape;
 use crate::sys::packet::{Geometry, PacketRx, PacketTx};
@@ -110,14 +111,14 @@ struct Target {
 }
 
 fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
-    let (index, interface) = nic::find(name, ifname)?;
+    let (index, interface) = find_interface(name, ifname)?;
     let kind = interface.link_type().map_err(|e| nic::gone(name, e))?;
     if !matches!(kind, libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK) {
         let what = format!("frames of {ifname} have no Ethernet header (link type {kind})");
         return Err(Error::new(ErrorKind::Unsupported, name, what).cure("use a tap in place of a tun"));
     }
     let (rx, tx) = interface.queues();
-    nic::check_queue(name, ifname, rings, rx)?;
+    check_rings(name, ifname, rings, rx)?;
     let slots = options.slots.unwrap_or(SLOTS);
     let shape = |tx_rings, rx_rings| PortShape { tx_rings, rx_rings, slots, host: false };
     let (shape, queue) = match rings {

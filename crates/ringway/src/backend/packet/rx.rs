@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Weak};
 
 use super::core::{Core, Lost, MAX_FRAME};
+use crate::abi::Slot;
 use crate::abi::layout::{MAX_CHAIN, NS_MOREFRAG};
-use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, Result};
 use crate::ring::{RingView, RxSync};

@@ -8,9 +8,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use super::core::{Core, HEADER, MAX_FRAME, TAG};
+use crate::abi::Slot;
 use crate::abi::cursor;
 use crate::abi::layout::MAX_CHAIN;
-use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, Result};
 use crate::nic::LOOK_NS;

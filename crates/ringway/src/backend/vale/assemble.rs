@@ -7,21 +7,21 @@ use super::core::Core;
 use super::port::ValePort;
 use super::rx::ValeRx;
 use super::tx::ValeTx;
+use crate::abi::Slot;
 use crate::abi::layout::{FIRST_BUF, MAX_CHAIN};
-use crate::abi::slot::Slot;
 use crate::count::{Registration, RingStats};
 use crate::error::Result;
 use crate::port::{Made, OpenOptions};
 use crate::ring::{Lease, PortShape, RingParts, RingView, RxRing, TxRing};
-use crate::switch::Look;
-use crate::switch::layout::ctl;
+use ringway_switch::Look;
+use ringway_switch::layout::ctl;
 use ringway_wire::offload::Gso;
 
 /// Takes the rings over from where the last user stopped; `now` is what programs know of each.
 pub(super) fn assemble(core: &Arc<Core>, now: &[Look], options: &OpenOptions) -> Result<Made> {
     let name = &core.name;
     let (rings, slots) = (core.shape.rings, core.shape.slots);
-    let lease = Lease::of(&core.region, 0, (0..2 * rings).collect(), slots);
+    let lease = Lease::of(&core.region, 0, (0..2 * rings).collect(), slots, None);
     let views: Vec<RingView> = lease.views().collect();
     repair(&views);
     let registration = Registration::new(name, rings, rings)?;

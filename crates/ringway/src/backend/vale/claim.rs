@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::switch::{self, Switch, pins};
 use crate::sys::dir_lock::DirLock;
+use ringway_switch::{self as switch, Switch, pins};
 
 /// The right to use the port, held until the last ring is dropped.
 #[derive(Debug)]

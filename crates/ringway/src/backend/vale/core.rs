@@ -10,8 +10,8 @@ use super::claim::PortClaim;
 use crate::error::Result;
 use crate::memory::Region;
 use crate::nic::LOOK_NS;
-use crate::switch::{self, Shape, Ticket, View, objects, pins};
 use crate::sys::time;
+use ringway_switch::{self as switch, Shape, Ticket, View, objects, pins};
 
 /// Cure of maps that can't be mapped.
 pub(super) const FROZEN: &str =

@@ -7,14 +7,19 @@
 //! | `assemble` | the rings, from where the last user stopped |
 //! | `tx`, `rx` | the two sides of a ring |
 //! | `nics` | what a sender does for NICs in the switch |
-//! | `port` | the port as a whole |
+//! | `port`, `counters` | the port as a whole, and what the switch counted for it |
 
 mod assemble;
 mod claim;
 mod core;
+mod counters;
+#[cfg(test)]
+mod header_tests;
 mod nics;
 mod port;
 mod rx;
+#[cfg(test)]
+mod tests;
 mod tx;
 
 use std::sync::Arc;
@@ -25,9 +30,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{Alloc, Backing, Region};
 use crate::port::name::{PortName, parse};
 use crate::port::{BUF_SIZE, Kind, Made, Open, OpenOptions, one_pair, refuse_send_only, wrong_kind};
-use crate::switch::{self, Look, View, objects, pins};
 use assemble::assemble;
 use claim::claim_or_create_port;
+pub(crate) use counters::add_port_counters;
+use ringway_switch::{self as switch, Look, View, objects, pins};
 
 /// Ports of switches, called `valeX:PORT`.
 pub(crate) const KIND: Kind = Kind {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::LOOK_NS;
-use crate::switch::{objects, pins};
 use crate::sys::{bpf, time};
+use ringway_switch::{objects, pins};
 
 /// Instead of a port's number: all NICs. `FLOOD` of bpf/switch/state.h.
 const ALL: u32 = 255;

@@ -6,7 +6,7 @@ use super::core::Core;
 use crate::count::PortCounters;
 use crate::error::Result;
 use crate::port::Control;
-use crate::switch::View;
+use ringway_switch::View;
 
 /// The port as a whole. It does not keep the port in use: who only reads counters does not hold it.
 #[derive(Debug)]

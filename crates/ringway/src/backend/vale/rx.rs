@@ -10,9 +10,9 @@ use super::core::{Core, FROZEN};
 use crate::abi::handshake;
 use crate::error::{Error, Result};
 use crate::ring::{Finisher, RingView, RxSync};
-use crate::switch::layout::ctl;
-use crate::switch::objects;
 use crate::sys::bpf::Bell;
+use ringway_switch::layout::ctl;
+use ringway_switch::objects;
 
 /// How long a receiver sleeps whose doorbell senders may not ring, before it looks for itself.
 const QUIET_NAP: Duration = Duration::from_millis(1);

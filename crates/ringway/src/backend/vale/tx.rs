@@ -9,9 +9,9 @@ use super::nics::NicTransmitters;
 use crate::abi::handshake;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ring::{RingView, TxSync};
-use crate::switch::layout::ctl;
 use crate::sys::bpf;
 use crate::sys::fd::always_ready;
+use ringway_switch::layout::ctl;
 
 /// Answers of the program: `enum answer` in bpf/switch/state.h.
 const DONE: u32 = 0;

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::fault_rng::FaultRng;
 use super::shadow_ring::{HOLD_NS, QUEUE_BYTES, ShadowRing};
+use crate::abi::Slot;
 use crate::abi::layout::NS_MOREFRAG;
-use crate::abi::slot::Slot;
 use crate::count::Registration;
 use crate::port::name::FaultOptions;
 use crate::ring::{Lease, PortShape, RingView, Span};

@@ -11,9 +11,9 @@
 use std::collections::VecDeque;
 
 use super::fault_rng::FaultRng;
+use crate::abi::Slot;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
-use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::port::name::FaultOptions;
 use crate::ring::Span;

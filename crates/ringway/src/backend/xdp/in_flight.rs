@@ -101,7 +101,7 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::slot::Slot;
+    use crate::abi::Slot;
     use crate::memory::{Region, RegionSpec};
     use proptest::prelude::*;
 

@@ -32,12 +32,13 @@ use libbpf_rs::{MapHandle, ObjectBuilder};
 pub(crate) use sender::{KERNEL_CHAIN, Room, Sender};
 
 use self::core::Core;
+use super::beside_host;
 use super::ebpf;
 use crate::count::{DropReason, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Gate, Hook};
 use crate::memory::Region;
-use crate::nic::{self, beside_host};
+use crate::nic;
 use crate::port::name::{NicRings, PortName, no_host_rings, parse};
 use crate::port::{Control, Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
 use crate::ring::PortShape;

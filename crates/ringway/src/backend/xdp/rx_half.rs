@@ -1,9 +1,9 @@
 //! The receiving half of a socket, with the slots of its ring.
 
 use super::in_flight::InFlight;
+use crate::abi::Slot;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
-use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::ring::RingView;
 use crate::sys::xsk::{RxRings, Umem, XskFd};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::in_flight::InFlight;
+use crate::abi::Slot;
 use crate::abi::cursor;
-use crate::abi::slot::Slot;
 use crate::count::DropReason;
 use crate::ring::RingView;
 use crate::sys::xsk::{Desc, Kick, TxRings, Umem, XskFd};

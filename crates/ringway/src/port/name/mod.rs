@@ -5,11 +5,9 @@ mod options;
 pub(crate) mod parse;
 mod port_name;
 mod print;
-mod switch;
 #[cfg(test)]
 mod tests;
 
 pub use options::{Direction, FaultOptions, TapOptions, TraceOptions};
 pub(crate) use parse::{Text, bad, file_instead, no_host_rings};
 pub use port_name::{NicRings, PcapMode, PipeEnd, PortName};
-pub(crate) use switch::{is_port, is_router, is_switch};

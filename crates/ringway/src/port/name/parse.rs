@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::port_name::{NicRings, PcapMode, PipeEnd, PortName};
-use super::switch::{is_port, is_switch};
 use crate::error::{Error, ErrorKind, Result};
+use ringway_pinned::{is_port, is_switch};
 
 /// A name that is to be read, cut at its first colon.
 pub(crate) struct Text<'a> {
