@@ -1,16 +1,15 @@
 //! Running a trial over several ports: in lock step under a virtual clock, or in two threads under the real one.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc;
-use std::thread;
+use std::sync::atomic::Ordering::Relaxed;
 
 use ringway::Result;
+use ringway_engine::{Signals, crew};
 
 use super::receive::{Receiver, Setting};
 use super::traffic::{Numbers, TrialSpec};
 use super::trial::{Sent, TrialResult, conclude};
 use crate::trial::collect::Collected;
-use crate::trial::loops::{Cpus, HEAD_START_PS, Live, VirtualClock, Watch, joined, watched};
+use crate::trial::loops::{Cpus, HEAD_START_PS, Live, VirtualClock, Watch, watched};
 use crate::trial::port::{Clock, RxPort, Train, TxPort};
 use crate::trial::schedule::Schedule;
 use crate::trial::transmit::{Flight, Transmitter};
@@ -158,28 +157,14 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     let sending = transmitters(&mut senders, &schedules, setting);
     let receiving: Vec<_> =
         rxs.into_iter().enumerate().map(|(k, rx)| Receiver::new(rx, k, setting)).collect();
-    let stop = AtomicBool::new(false);
-    let (ended, interrupted) = thread::scope(|scope| {
-        // Closed when the last thread has dropped its end.
-        let (working, over) = mpsc::channel::<()>();
-        let (senders, receivers, stop) = (working.clone(), working, &stop);
-        let s = scope.spawn(move || {
-            let _working = senders;
-            let done = cpus.pin(0).and_then(|()| send(sending, clock, stop));
-            // The receiver must not wait for frames of a sender that failed.
-            stop.fetch_or(done.is_err(), Relaxed);
-            done
-        });
-        let r = scope.spawn(move || {
-            let _working = receivers;
-            let done = cpus.pin(1).and_then(|()| receive(receiving, clock, stop));
-            stop.fetch_or(done.is_err(), Relaxed);
-            done
-        });
-        let interrupted = watched(&over, stop, || watch(live(&setting, clock.now_ps())));
-        ((joined(s), joined(r)), interrupted)
+    let signals = Signals::new();
+    let (sent, received, interrupted) = crew(&signals, |crew| {
+        let s = crew.start("senders", cpus.of(0), || send(sending, clock, &signals));
+        let r = crew.start("receivers", cpus.of(1), || receive(receiving, clock, &signals));
+        let interrupted = watched(crew, &signals, || watch(live(&setting, clock.now_ps())));
+        (s.join(), r.join(), interrupted)
     });
-    let (departures, collected) = (ended.0?, ended.1?);
+    let (departures, collected) = (sent.map_err(|e| e.error)?, received.map_err(|e| e.error)?);
     let sent: Vec<Sent> = departures
         .into_iter()
         .zip(&senders)
@@ -192,10 +177,10 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
 fn send<T: TxPort>(
     mut sending: Vec<Transmitter<'_, T>>,
     clock: &impl Clock,
-    stop: &AtomicBool,
+    signals: &Signals,
 ) -> Result<Vec<crate::trial::transmit::Departures>> {
     let mut going = true;
-    while going && !stop.load(Relaxed) {
+    while going && !signals.stopped() {
         going = false;
         for t in &mut sending {
             going |= t.turn(clock.now_ps())?;
@@ -210,10 +195,10 @@ fn send<T: TxPort>(
 fn receive<R: RxPort>(
     mut receiving: Vec<Receiver<'_, R>>,
     clock: &impl Clock,
-    stop: &AtomicBool,
+    signals: &Signals,
 ) -> Result<Vec<Collected>> {
     let mut going = true;
-    while going && !stop.load(Relaxed) {
+    while going && !signals.stopped() {
         going = false;
         for r in &mut receiving {
             going |= r.turn(clock.now_ps())?;

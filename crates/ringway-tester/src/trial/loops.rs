@@ -2,9 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use ringway::Result;
@@ -18,7 +16,8 @@ use super::transmit::{Flight, Transmitter};
 use crate::trial::conclude::{LoopEnds, conclude};
 use crate::trial::polled::{Polled, Work};
 use crate::trial::spec::TrialSpec;
-use ringway_engine::affinity;
+pub use ringway_engine::Cpus;
+use ringway_engine::{Crew, Signals, WorkerError, crew};
 
 /// One direction: frames of a stream go from `tx` to `rx`.
 #[derive(Debug)]
@@ -143,17 +142,6 @@ pub fn lock_step_with<T: TxPort, R: RxPort>(
     Ok(TrialResult { device: work, ..conclude(order, &schedule, &ends, interrupted) })
 }
 
-/// CPUs that the loops of a trial are kept on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cpus(pub Vec<usize>);
-
-impl Cpus {
-    /// Keeps the calling thread, the `k`th, on its CPU, if there are any.
-    pub(crate) fn pin(&self, k: usize) -> Result<()> {
-        if self.0.is_empty() { Ok(()) } else { affinity::pin(self.0[k % self.0.len()]) }
-    }
-}
-
 /// Runs a trial in real time: each sender and each receiver polls in a thread of its own. All share the start.
 ///
 /// # Errors
@@ -169,70 +157,52 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     let flights = flights(directions.len());
     let start = clock.now_ps() + HEAD_START_PS;
     let close = start + schedule.end_ps() + order.wait_ps;
-    let stop = AtomicBool::new(false);
-    let (ends, interrupted) = thread::scope(|scope| {
+    let signals = Signals::new();
+    let (ends, interrupted) = crew(&signals, |crew| {
         let mut running = Vec::new();
-        // Closed when the last thread has dropped its end.
-        let (working, over) = mpsc::channel::<()>();
         for (k, (direction, flight)) in directions.iter_mut().zip(&flights).enumerate() {
             let (mut transmitter, mut collector) = ends(direction, flight, &schedule, (start, close), order);
-            let (stop, senders, receivers) = (&stop, working.clone(), working.clone());
-            let sending = scope.spawn(move || {
-                let _working = senders;
-                let done = cpus.pin(2 * k).and_then(|()| {
-                    while !stop.load(Relaxed) && transmitter.turn(clock.now_ps())? {
-                        std::hint::spin_loop();
-                    }
-                    transmitter.finish(clock.now_ps())
-                });
-                // A receiver must not wait for frames of a sender that failed.
-                stop.fetch_or(done.is_err(), Relaxed);
-                done.map(|()| transmitter)
+            let signals = &signals;
+            let sending = crew.start(format!("sender {k}"), cpus.of(2 * k), move || {
+                while !signals.stopped() && transmitter.turn(clock.now_ps())? {
+                    std::hint::spin_loop();
+                }
+                transmitter.finish(clock.now_ps())?;
+                Ok(transmitter)
             });
-            let receiving = scope.spawn(move || {
-                let _working = receivers;
-                let done = cpus.pin(2 * k + 1).and_then(|()| {
-                    while !stop.load(Relaxed) && collector.turn(clock.now_ps())? {
-                        std::hint::spin_loop();
-                    }
-                    Ok(())
-                });
-                stop.fetch_or(done.is_err(), Relaxed);
-                done.map(|()| collector)
+            let receiving = crew.start(format!("receiver {k}"), cpus.of(2 * k + 1), move || {
+                while !signals.stopped() && collector.turn(clock.now_ps())? {
+                    std::hint::spin_loop();
+                }
+                Ok(collector)
             });
             running.push((sending, receiving));
         }
-        drop(working);
         let interrupted =
-            watched(&over, &stop, || watch(live(&flights, clock.now_ps().saturating_sub(start))));
+            watched(crew, &signals, || watch(live(&flights, clock.now_ps().saturating_sub(start))));
         let ends = running.into_iter().map(|(s, r)| {
-            let (transmitter, collector) = (joined(s), joined(r));
+            let (transmitter, collector) = (s.join(), r.join());
             Ok(finished(transmitter?, collector?))
         });
-        let ends = ends.collect::<Result<Vec<LoopEnds>>>();
+        let ends = ends.collect::<std::result::Result<Vec<LoopEnds>, WorkerError>>();
         (ends, interrupted)
     });
-    Ok(conclude(order, &schedule, &ends?, interrupted))
+    Ok(conclude(order, &schedule, &ends.map_err(|e| e.error)?, interrupted))
 }
 
-/// What a thread returned. A panic in it goes on in the caller.
-pub(crate) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// Tells live numbers until the threads are `over`; returns whether `tell` ended them by saying no. A thread
-/// that wakes up here takes a CPU from a thread that polls, so it does seldom.
-pub(crate) fn watched(over: &mpsc::Receiver<()>, stop: &AtomicBool, mut tell: impl FnMut() -> bool) -> bool {
+/// Tells live numbers until the workers have ended; returns whether `tell` ended them by saying no. A thread that wakes
+/// up here takes a CPU from a thread that polls, so it does seldom.
+pub(crate) fn watched(crew: &mut Crew<'_, '_>, signals: &Signals, mut tell: impl FnMut() -> bool) -> bool {
     let mut interrupted = false;
-    loop {
+    let mut tell = || {
         if !tell() {
             interrupted = true;
-            stop.store(true, Relaxed);
+            signals.stop();
         }
-        if over.recv_timeout(LIVE) == Err(RecvTimeoutError::Disconnected) {
-            return interrupted;
-        }
-    }
+    };
+    tell();
+    crew.watch(LIVE, tell);
+    interrupted
 }
 
 fn ends<'a, T: TxPort, R: RxPort>(

@@ -178,7 +178,7 @@ impl TestBed for RealTestBed {
                 prepare(directions, order, self.buf_size, false, format, query)?;
                 let (cpus, place) = (&self.cpus, 2 * directions.len());
                 let job = || threads(directions, order, clock, cpus, watch);
-                let (trial, work) = beside(self.device.as_deref_mut(), place, || cpus.pin(place), job)?;
+                let (trial, work) = beside(self.device.as_deref_mut(), place, cpus.of(place), job)?;
                 TrialResult { device: work, ..trial }
             }
             Clocked::Virtual(directions, clock) => {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use ringway::{Error, ErrorKind, Port, Result, time::monotonic_ns};
+use ringway_engine::Turns;
 use ringway_fib::{Fib4, Fib6, NextHop, Prefix4, Prefix6, generate};
 use ringway_fwd::control::event::{Link, Mode, Neighbour, Path, Route};
 use ringway_fwd::control::{
@@ -117,7 +118,7 @@ impl Router {
         let heartbeat = engine.heartbeat().clone();
         let (names, ports) = pipes()?;
         Ok(Self {
-            forwards: Loop::new(engine, ports, Duration::ZERO)?,
+            forwards: Loop::new(engine, ports, Turns { spin: Duration::ZERO, ..Turns::default() })?,
             heartbeat,
             ports: names,
             _tables: tables,
