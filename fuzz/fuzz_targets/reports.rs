@@ -6,9 +6,9 @@ use std::io::Write;
 
 use libfuzzer_sys::fuzz_target;
 use ringway_fuzz::one_line;
-use ringway_tester::rfc2544::journal::Journal;
-use ringway_tester::rfc2544::report::{Report, csv, diff, page, text};
-use ringway_tester::rfc2544::settings::Settings;
+use ringway_rfc::rfc2544::journal::Journal;
+use ringway_rfc::rfc2544::report::{Report, csv, diff, page, text};
+use ringway_rfc::rfc2544::settings::Settings;
 use ringway_tester::trial::maximum::Maximum;
 
 /// A journal: the file as it is, or trials behind a head that is right.

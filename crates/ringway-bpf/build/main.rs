@@ -50,6 +50,9 @@ const LAYOUTS: [Layout; 4] = [
     },
 ];
 
+/// The level of DEFLATE that looks longest for repetitions.
+const BEST: u8 = 10;
+
 /// What decides where frames of a switch go, in the order of the numbers in bpf/switch/state.h.
 const DECISIONS: [&str; 3] = ["bridge", "hub", "module"];
 
@@ -58,7 +61,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", dir.display());
     let clang = Clang { dir, out: PathBuf::from(env("OUT_DIR")) };
     for (source, object) in PLAIN {
-        clang.compile(source, object, &[]);
+        pack(&clang.compile(source, object, &[]));
     }
     for (decision, name) in DECISIONS.iter().enumerate() {
         for source in ["switch", "nic"] {
@@ -69,11 +72,12 @@ fn main() {
                 if *name != "module" {
                     without_lines(&object);
                 }
+                pack(&object);
             }
         }
     }
     for name in ["router", "router_tc"] {
-        clang.compile_builds(&format!("router/{name}"), name, 0);
+        clang.compile_builds(&format!("router/{name}"), name, 0).iter().for_each(|object| pack(object));
     }
     let layouts: String = LAYOUTS.iter().map(|layout| clang.layout(layout)).collect();
     std::fs::write(clang.out.join("layout.rs"), layouts).expect("cargo made the folder");
@@ -137,10 +141,14 @@ impl Clang {
     }
 }
 
-/// Takes what is for debuggers out of an object, a third of its bytes. Types and lines for the verifier (BTF) stay. Without llvm-strip
-/// the object works the same, and programs that carry it are larger.
+/// Takes what is for debuggers out of an object, a third of its bytes, and what libbpf looks past: relocations of `.BTF.ext`, and a
+/// name for each jump. Types and lines for the verifier (BTF) stay. Without llvm-strip the object works the same, and programs that
+/// carry it are larger.
 fn strip(object: &Path) {
-    let done = Command::new("llvm-strip").arg("--strip-debug").arg(object).status();
+    let done = Command::new("llvm-strip")
+        .args(["--strip-debug", "--remove-section=.rel.BTF.ext", "--wildcard", "--strip-symbol=LBB*"])
+        .arg(object)
+        .status();
     if !done.is_ok_and(|status| status.success()) {
         println!("cargo::warning=eBPF objects keep their debug information: install llvm");
     }
@@ -150,9 +158,21 @@ fn strip(object: &Path) {
 fn without_lines(object: &Path) {
     let mut bytes = std::fs::read(object).expect("clang wrote it");
     let (at, _) = elf::section(&bytes, b".BTF.ext").expect("clang -g makes the section");
-    // struct btf_ext_header: magic, version, flags, hdr_len, then offset and length of functions and of lines.
+    // struct btf_ext_header: magic, version, flags, hdr_len, then offset and length of functions and of lines, from the header's end.
+    let [header, lines, len] = [4, 16, 20].map(|word| {
+        let word = bytes[at + word..][..4].try_into().expect("four bytes");
+        u32::from_ne_bytes(word) as usize
+    });
+    bytes[at + header + lines..][..len].fill(0);
     bytes[at + 20..at + 24].fill(0);
     std::fs::write(object, bytes).expect("clang wrote it");
+}
+
+/// Writes a packed copy of an object beside it.
+fn pack(object: &Path) {
+    let bytes = std::fs::read(object).expect("clang wrote it");
+    let packed = miniz_oxide::deflate::compress_to_vec(&bytes, BEST);
+    std::fs::write(object.with_extension("o.deflate"), packed).expect("cargo made the folder");
 }
 
 fn env(name: &str) -> String {

@@ -1,16 +1,18 @@
 #![doc = include_str!("../README.md")]
 
+mod packed;
 mod record;
 
+pub use packed::Packed;
 pub use record::Record;
 
 /// An object in two builds, of which a kernel takes one. `bpf/common/loop.h` tells how they differ.
 #[derive(Debug, Clone, Copy)]
 pub struct Builds {
     /// For Linux 6.15 and later.
-    pub new: &'static [u8],
+    pub new: Packed,
     /// For older kernels.
-    pub old: &'static [u8],
+    pub old: Packed,
 }
 
 /// Where things lie in the structures that programs and the library share. The build reads it from the objects' types (BTF).
@@ -20,30 +22,30 @@ pub mod layout {
 
 macro_rules! object {
     ($name:literal) => {
-        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o"))
+        object!($name, "")
+    };
+    ($name:literal, $build:literal) => {
+        Packed::new(include_bytes!(concat!(env!("OUT_DIR"), "/", $name, $build, ".bpf.o.deflate")))
     };
 }
 
 macro_rules! builds {
     ($name:literal) => {
-        Builds {
-            new: object!($name),
-            old: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "_old.bpf.o")),
-        }
+        Builds { new: object!($name), old: object!($name, "_old") }
     };
 }
 
 /// The programs of an `ebpf:` port and of its host rings.
-pub static PORT: &[u8] = object!("port");
+pub static PORT: Packed = object!("port");
 
 /// The program of an `xdp:` port.
-pub static XSK: &[u8] = object!("xsk");
+pub static XSK: Packed = object!("xsk");
 
 /// Programs that try what the kernel knows.
-pub static PROBE: &[u8] = object!("probe");
+pub static PROBE: Packed = object!("probe");
 
 /// The program by which a user of a switch's port looks at the state of the port.
-pub static SWITCH_LOOK: &[u8] = object!("switch_look");
+pub static SWITCH_LOOK: Packed = object!("switch_look");
 
 /// The program that takes what users of a switch's ports send: of a bridge, a hub, and a switch with a user's module.
 pub static SWITCH: [Builds; 3] = [builds!("switch_bridge"), builds!("switch_hub"), builds!("switch_module")];
@@ -62,7 +64,8 @@ mod tests {
     use super::*;
 
     /// Machine 247 is eBPF; see `EM_BPF` in elf.h.
-    fn is_bpf(object: &[u8]) -> bool {
+    fn is_bpf(object: Packed) -> bool {
+        let object = object.unpack();
         object.starts_with(b"\x7fELF") && object[18..20] == 247u16.to_ne_bytes()
     }
 
@@ -71,7 +74,7 @@ mod tests {
         assert!([PORT, XSK, PROBE, SWITCH_LOOK].into_iter().all(is_bpf));
         let builds = SWITCH.iter().chain(&NIC).chain([&ROUTER, &ROUTER_TC]);
         for b in builds {
-            assert!(is_bpf(b.new) && is_bpf(b.old) && b.new != b.old);
+            assert!(is_bpf(b.new) && is_bpf(b.old) && b.new.unpack() != b.old.unpack());
         }
     }
 }

@@ -135,10 +135,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     // Frames that are to be passed on are for others than this host.
     let options = args.selection.apply(OpenOptions::new().promiscuous(true))?;
     let [a, b] = options.open_all([first, second])?;
-    let mut bridge = Bridge::new(a, b)
-        .with_one_way(args.one_way)
-        .with_burst(args.turns.burst)
-        .with_spin(args.turns.spin.time());
+    let mut bridge = Bridge::new(a, b).with_one_way(args.one_way).with_turns(args.turns.into());
     let mut ways = ways(&bridge)?;
     for port in bridge.ports() {
         args.link.wait(port, &signals)?;
@@ -147,8 +144,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
     let start = monotonic_ns();
     let mut printed = Ok(());
-    let worker = || bridge.run(&signals);
-    let ended = supervise(vec![worker], Duration::from_secs(1), || {
+    let worker = ("bridge".to_owned(), None, || bridge.run(&signals));
+    let ended = supervise(&signals, [worker], Duration::from_secs(1), || {
         if args.verbose.verbose && printed.is_ok() {
             printed = ways.iter_mut().map(Way::tick).try_for_each(|line| console.line(&line));
             if printed.is_err() {
@@ -158,7 +155,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     });
     printed?;
     conclude(&mut bridge, &ways, (monotonic_ns() - start) as f64 / 1e9, console)?;
-    ended.into_iter().collect::<ringway::Result<()>>()?;
+    ended.map_err(|e| e.error)?;
     Ok(())
 }
 

@@ -95,22 +95,14 @@ pub(crate) struct Turns {
     #[arg(short, long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) burst: u32,
 
-    #[command(flatten)]
-    pub(crate) spin: Spin,
-}
-
-/// How a loop waits for frames.
-#[derive(Debug, Clone, Copy, clap::Args)]
-pub(crate) struct Spin {
     /// Look for frames this long before sleeping
     #[arg(long, value_name = "MICROSECONDS", default_value_t = 20)]
     spin_us: u64,
 }
 
-impl Spin {
-    /// The time to look for frames.
-    pub(crate) fn time(self) -> Duration {
-        Duration::from_micros(self.spin_us)
+impl From<Turns> for ringway_engine::Turns {
+    fn from(turns: Turns) -> Self {
+        Self { burst: turns.burst, spin: Duration::from_micros(turns.spin_us) }
     }
 }
 

@@ -1,31 +1,16 @@
 //! Ctrl-C and SIGTERM end loops, not the process, so that ports are closed and averages are printed.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use ringway_engine::Signals;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::units::utc;
 
-/// Exit code of a process that the second Ctrl-C ended, as a shell reports it.
-const INTERRUPTED: i32 = 130;
-
 /// Signals that SIGINT and SIGTERM stop. A second one ends the process at once.
 pub(crate) fn signals() -> Result<Signals, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // In this order: the first signal finds the flag unset, then sets it.
-        flag::register_conditional_shutdown(signal, INTERRUPTED, stop.clone())
-            .and_then(|_| flag::register(signal, stop.clone()))
-            .map_err(|e| Failure::Other(format!("signal {signal} can't be handled: {e}")))?;
-    }
-    Ok(Signals::with_stop(stop))
+    Ok(Signals::on_ctrl_c()?)
 }
 
 /// Does something once, or every `period` seconds until told to stop, then with a line before it that has the time, for people.
@@ -41,19 +26,7 @@ pub(crate) fn repeat(
             console.line(&utc(SystemTime::now()))?;
         }
         turn()?;
-        rest(Duration::from_secs_f64(period), &signals);
+        signals.rest(Duration::from_secs_f64(period));
     }
     Ok(())
-}
-
-/// Sleeps for `period`, or until told to stop.
-pub(crate) fn rest(period: Duration, signals: &Signals) {
-    let end = Instant::now() + period;
-    while !signals.stopped() {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        thread::sleep(left.min(Duration::from_millis(50)));
-    }
 }

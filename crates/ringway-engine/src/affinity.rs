@@ -18,6 +18,25 @@ pub fn pin(cpu: usize) -> Result<()> {
     })
 }
 
+/// CPUs for the workers of a job, in turn; none leaves the choice to the scheduler.
+///
+/// ```
+/// use ringway_engine::Cpus;
+/// let cpus = Cpus(vec![2, 3]);
+/// assert_eq!([0, 1, 2].map(|worker| cpus.of(worker)), [Some(2), Some(3), Some(2)]);
+/// assert_eq!(Cpus::default().of(0), None);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cpus(pub Vec<usize>);
+
+impl Cpus {
+    /// The CPU of the `worker`th worker.
+    #[must_use]
+    pub fn of(&self, worker: usize) -> Option<usize> {
+        self.0.get(worker.checked_rem(self.0.len())?).copied()
+    }
+}
+
 /// The CPUs that the calling thread may use, as `0-3,8`.
 fn allowed() -> String {
     let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else { return "those in /proc/self/status".into() };

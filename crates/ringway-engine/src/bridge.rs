@@ -1,11 +1,9 @@
 //! Forwarding between two ports, both ways.
 
-use std::time::Duration;
-
 use ringway::{Error, Pairing, Port, Result, RxRing, TxRing, Wakeable, forward, time::monotonic_ns};
 
 use super::sleep::Sleeper;
-use super::{DEFAULT_SPIN, Signals};
+use super::{Signals, Turns};
 
 /// How long frames that were received before a failure, or a stop, may take to leave.
 const DRAIN_NS: u64 = 1_000_000_000;
@@ -19,8 +17,7 @@ const DRAIN_NS: u64 = 1_000_000_000;
 pub struct Bridge {
     ports: [Port; 2],
     one_way: bool,
-    burst: u32,
-    spin: Duration,
+    turns: Turns,
     failure: Option<Error>,
 }
 
@@ -37,7 +34,7 @@ impl Bridge {
     /// A bridge between `a` and `b`. Open them with
     /// [`OpenOptions::open_all`](ringway::OpenOptions::open_all), so that frames need not be copied.
     pub fn new(a: Port, b: Port) -> Self {
-        Self { ports: [a, b], one_way: false, burst: 1024, spin: DEFAULT_SPIN, failure: None }
+        Self { ports: [a, b], one_way: false, turns: Turns::of(1024), failure: None }
     }
 
     /// Frames go from `a` to `b` only.
@@ -46,16 +43,10 @@ impl Bridge {
         Self { one_way, ..self }
     }
 
-    /// Slots per ring and iteration at most.
+    /// Slots per ring and turn at most, and how long to look for frames before sleeping.
     #[must_use]
-    pub fn with_burst(self, burst: u32) -> Self {
-        Self { burst: burst.max(1), ..self }
-    }
-
-    /// How long to look for frames before sleeping.
-    #[must_use]
-    pub fn with_spin(self, spin: Duration) -> Self {
-        Self { spin, ..self }
+    pub fn with_turns(self, turns: Turns) -> Self {
+        Self { turns, ..self }
     }
 
     /// The two ports.
@@ -77,7 +68,7 @@ impl Bridge {
     /// The sync of a ring fails; the frames received before are sent first, for a second at most.
     pub fn run(&mut self, signals: &Signals) -> Result<()> {
         let rings = self.ports.iter().map(|p| p.rx.len() + p.tx.len()).sum();
-        let mut sleeper = Sleeper::new(self.spin, rings)?;
+        let mut sleeper = Sleeper::new(self.turns.spin, rings)?;
         let mut give_up_ns = u64::MAX;
         while !signals.stopped() {
             // A source tells of a failure in a round of its own, after the last frame.
@@ -121,7 +112,7 @@ impl Bridge {
 
     /// One burst on each ring; returns the slots moved.
     fn round(&mut self) -> u32 {
-        let burst = self.burst;
+        let burst = self.turns.slots();
         let mut failure = self.failure.take();
         let mut moved = 0;
         for (rx, tx) in self.lanes() {
@@ -172,6 +163,8 @@ impl Bridge {
 mod tests {
     use super::*;
     use ringway::OpenOptions;
+    use std::time::Duration;
+
     use ringway_wire::pcapfile::{MAX_RECORD, Writer};
 
     fn pipe(tag: &str) -> [Port; 2] {
@@ -197,7 +190,7 @@ mod tests {
             let path = capture(if cut { "cut" } else { "whole" }, 100, cut);
             let name = format!("pcap:{}@top", path.display());
             let [a, b] = OpenOptions::new().open_all([&name, "null:"]).unwrap();
-            let mut bridge = Bridge::new(a, b).with_burst(7);
+            let mut bridge = Bridge::new(a, b).with_turns(Turns::of(7));
             assert_eq!(bridge.pairings(), [Some(Pairing::Swap), None]);
             let ended = bridge.run(&Signals::new());
             std::fs::remove_file(path).unwrap();

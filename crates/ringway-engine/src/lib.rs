@@ -9,8 +9,16 @@
 //! | [`Pinger`], [`Ponger`] | measure round trips, turn frames round |
 //! | [`Bridge`] | forwards between two ports, both ways |
 //! | [`trip()`] | passes some frames from port to port and compares them |
-//! | [`affinity`] | keeps a thread on one CPU |
-//! | [`supervise`] | runs them in threads and wakes the caller for reports |
+//!
+//! All of them, and loops of other crates, are started, kept on CPUs, made idle, stopped and joined by the same parts:
+//!
+//! | part | does |
+//! | --- | --- |
+//! | [`Turns`] | says how much a loop takes at once and how long it looks for frames |
+//! | [`Sleeper`] | looks at rings for a while, then sleeps |
+//! | [`Signals`] | end loops: by Ctrl-C, by a guard, by a caller |
+//! | [`crew()`], [`supervise`], [`beside`], [`Background`] | run loops in named threads, stop them together and join them |
+//! | [`affinity`], [`Cpus`] | keep threads on CPUs |
 //!
 //! ```
 //! use ringway::Port;
@@ -31,7 +39,9 @@
 
 pub mod affinity;
 mod alarm;
+mod background;
 mod bridge;
+mod crew;
 mod ping;
 mod pong;
 mod progress;
@@ -40,25 +50,24 @@ mod sender;
 mod signals;
 mod sleep;
 mod trip;
+mod turns;
+mod work;
 
+pub use affinity::Cpus;
+pub use background::Background;
 pub use bridge::{Bridge, Held};
+pub use crew::{Crew, Worker, beside, crew, supervise};
 pub use ping::{Pinged, Pinger};
 pub use pong::Ponger;
 pub use progress::Progress;
 pub use receiver::{Check, Receiver};
 pub use sender::{Sender, Sent};
-pub use signals::{Signals, supervise};
+pub use signals::{Signals, StopGuard};
 pub use sleep::Sleeper;
 use sleep::{NAP, PENDING_NAP};
 pub use trip::{Trip, trip};
-
-use std::time::Duration;
-
-/// Frames per iteration when nothing else is asked for, as in netmap's pkt-gen.
-pub const DEFAULT_BURST: u32 = 512;
-
-/// How long an idle loop looks for frames before it sleeps.
-pub const DEFAULT_SPIN: Duration = Duration::from_micros(20);
+pub use turns::Turns;
+pub use work::WorkerError;
 
 /// The example of the README.
 #[cfg(doctest)]

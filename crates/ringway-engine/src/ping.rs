@@ -1,12 +1,10 @@
 //! Round trips: sending requests at a rate and timing their answers.
 
-use std::time::Duration;
-
 use ringway::{Result, RxRing, TxRing, Wakeable, time::monotonic_ns};
 
 use super::alarm::Alarm;
 use super::sleep::Sleeper;
-use super::{DEFAULT_BURST, DEFAULT_SPIN, NAP, PENDING_NAP, Progress, Signals};
+use super::{NAP, PENDING_NAP, Progress, Signals, Turns};
 use ringway_traffic::check::{Seen, SequenceCheck};
 use ringway_traffic::latency::Latencies;
 use ringway_traffic::pace::Pacer;
@@ -25,7 +23,7 @@ pub struct Pinger {
     stream: u16,
     count: u64,
     rate: f64,
-    spin: Duration,
+    turns: Turns,
 }
 
 /// Result of a [`Pinger`].
@@ -55,6 +53,8 @@ struct Run<'a> {
     tx: &'a mut TxRing,
     rx: &'a mut [RxRing],
     progress: &'a Progress,
+    /// Answers of a turn, at most.
+    burst: u32,
     check: SequenceCheck,
     done: Pinged,
     last_sent_ns: u64,
@@ -63,7 +63,7 @@ struct Run<'a> {
 impl Pinger {
     /// Sends 1000 requests a second without end. `template` must be [tagged](Template::is_tagged), with `stream`.
     pub fn new(template: Template, stream: u16) -> Self {
-        Self { template, stream, count: u64::MAX, rate: 1000.0, spin: DEFAULT_SPIN }
+        Self { template, stream, count: u64::MAX, rate: 1000.0, turns: Turns::default() }
     }
 
     /// Requests to send.
@@ -78,10 +78,10 @@ impl Pinger {
         Self { rate: pps, ..self }
     }
 
-    /// How long to look for answers before sleeping.
+    /// Answers per turn at most, and how long to look for answers before sleeping.
     #[must_use]
-    pub fn with_spin(self, spin: Duration) -> Self {
-        Self { spin, ..self }
+    pub fn with_turns(self, turns: Turns) -> Self {
+        Self { turns, ..self }
     }
 
     /// Runs until all requests are answered, one second has passed since the last was sent, or
@@ -96,12 +96,12 @@ impl Pinger {
         progress: &Progress,
         signals: &Signals,
     ) -> Result<Pinged> {
-        let mut sleeper = Sleeper::new(self.spin, rx.len() + 1)?;
+        let mut sleeper = Sleeper::new(self.turns.spin, rx.len() + 1)?;
         let mut alarm = Alarm::new()?;
         let start = monotonic_ns();
         let mut pacer = Pacer::new(Some(self.rate), start).with_count(self.count);
         let (check, done) = (SequenceCheck::new(), Pinged::default());
-        let mut run = Run { tx, rx, progress, check, done, last_sent_ns: start };
+        let mut run = Run { tx, rx, progress, burst: self.turns.slots(), check, done, last_sent_ns: start };
         progress.start(start);
         while !signals.stopped() {
             let now = monotonic_ns();
@@ -152,7 +152,7 @@ impl Run<'_> {
                 continue;
             }
             let now = monotonic_ns();
-            for frame in rx.burst(DEFAULT_BURST) {
+            for frame in rx.burst(self.burst) {
                 frames += 1;
                 bytes += frame.len() as u64;
                 let Some(tag) = Tag::find(frame.bytes()).ok().filter(|tag| tag.stream == stream) else {

@@ -1,11 +1,9 @@
 //! Turning frames round, for a pinger at the other side.
 
-use std::time::Duration;
-
 use ringway::{Buf, Result, RxRing, TxRing, Wakeable, time::monotonic_ns};
 
 use super::sleep::Sleeper;
-use super::{DEFAULT_BURST, DEFAULT_SPIN, Progress, Signals};
+use super::{Progress, Signals, Turns};
 use ringway_traffic::reflect::turn_round;
 
 /// Sends each UDP frame back where it came from, on the tx ring of the number of its rx ring.
@@ -15,8 +13,7 @@ use ringway_traffic::reflect::turn_round;
 #[derive(Debug)]
 pub struct Ponger {
     count: u64,
-    burst: u32,
-    spin: Duration,
+    turns: Turns,
     spare: Option<Buf>,
     /// A frame of several slots on its way to the tx ring `1`.
     long: Option<(Vec<u8>, usize)>,
@@ -30,8 +27,7 @@ impl Ponger {
     pub fn new() -> Self {
         Self {
             count: u64::MAX,
-            burst: DEFAULT_BURST,
-            spin: DEFAULT_SPIN,
+            turns: Turns::default(),
             spare: None,
             long: None,
             bytes: 0,
@@ -46,16 +42,10 @@ impl Ponger {
         Self { count, ..self }
     }
 
-    /// Frames per sync at most.
+    /// Frames per sync at most, and how long to look for frames before sleeping.
     #[must_use]
-    pub fn with_burst(self, burst: u32) -> Self {
-        Self { burst: burst.max(1), ..self }
-    }
-
-    /// How long to look for frames before sleeping.
-    #[must_use]
-    pub fn with_spin(self, spin: Duration) -> Self {
-        Self { spin, ..self }
+    pub fn with_turns(self, turns: Turns) -> Self {
+        Self { turns, ..self }
     }
 
     /// Frames received that are not UDP, or are fragments; they are taken and go nowhere.
@@ -75,7 +65,7 @@ impl Ponger {
         progress: &Progress,
         signals: &Signals,
     ) -> Result<()> {
-        let mut sleeper = Sleeper::new(self.spin, rx.len() + tx.len())?;
+        let mut sleeper = Sleeper::new(self.turns.spin, rx.len() + tx.len())?;
         self.spare = tx.first().and_then(|tx| tx.region().take_buf());
         while self.turned < self.count && !signals.stopped() && !tx.is_empty() {
             let (turned, bytes, ignored) = (self.turned, self.bytes, self.ignored);
@@ -106,7 +96,7 @@ impl Ponger {
             self.turned += 1;
             self.long = None;
         }
-        let left = (self.count - self.turned).min(self.burst.into()) as u32;
+        let left = (self.count - self.turned).min(self.turns.slots().into()) as u32;
         let mut out = tx.burst();
         let mut frames = rx.burst(left);
         while out.free() > 0
@@ -214,7 +204,7 @@ mod tests {
                 frame
             });
             port.tx[0].sync().unwrap();
-            let mut ponger = Ponger::new().with_count(6).with_burst(2);
+            let mut ponger = Ponger::new().with_count(6).with_turns(Turns::of(2));
             ponger.run(&mut port.rx, &mut port.tx, &Progress::new(), &Signals::new()).unwrap();
             port.rx[0].sync().unwrap();
             let mut seen = 0;

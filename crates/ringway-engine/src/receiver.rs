@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 
 use ringway::{Result, RxRing, Wakeable, time::monotonic_ns};
 
 use super::sleep::Sleeper;
-use super::{DEFAULT_BURST, DEFAULT_SPIN, Progress, Signals};
+use super::{Progress, Signals, Turns};
 use ringway_traffic::check::{Counts, SequenceCheck};
 
 /// Frames without a tag after which [`Check::WhenTagged`] looks no more.
@@ -29,8 +28,7 @@ pub enum Check {
 #[derive(Debug, Clone)]
 pub struct Receiver {
     left: Arc<AtomicU64>,
-    burst: u32,
-    spin: Duration,
+    turns: Turns,
     check: Check,
 }
 
@@ -38,25 +36,19 @@ impl Receiver {
     /// Receives `count` frames at most.
     pub fn new(count: u64) -> Self {
         let left = Arc::new(AtomicU64::new(count));
-        Self { left, burst: DEFAULT_BURST, spin: DEFAULT_SPIN, check: Check::default() }
+        Self { left, turns: Turns::default(), check: Check::default() }
     }
 
-    /// Frames per sync at most.
+    /// Frames per sync at most, and how long to look for frames before sleeping.
     #[must_use]
-    pub fn with_burst(self, burst: u32) -> Self {
-        Self { burst: burst.max(1), ..self }
+    pub fn with_turns(self, turns: Turns) -> Self {
+        Self { turns, ..self }
     }
 
     /// Whether to check the sequence.
     #[must_use]
     pub fn with_check(self, check: Check) -> Self {
         Self { check, ..self }
-    }
-
-    /// How long to look for frames before sleeping.
-    #[must_use]
-    pub fn with_spin(self, spin: Duration) -> Self {
-        Self { spin, ..self }
     }
 
     /// Receives on all of `rings` until the number is reached, the input has ended or `signals` say
@@ -70,7 +62,7 @@ impl Receiver {
         progress: &Progress,
         signals: &Signals,
     ) -> Result<Option<Counts>> {
-        let mut sleeper = Sleeper::new(self.spin, rings.len())?;
+        let mut sleeper = Sleeper::new(self.turns.spin, rings.len())?;
         let mut check = SequenceCheck::new();
         while self.left.load(Relaxed) > 0 && !signals.stopped() {
             let mut packets = 0;
@@ -100,7 +92,7 @@ impl Receiver {
 
     /// Takes one burst; returns packets and bytes.
     fn take(&self, rx: &mut RxRing, check: &mut SequenceCheck) -> (u64, u64) {
-        let want = self.claim(rx.avail().min(self.burst));
+        let want = self.claim(rx.avail().min(self.turns.slots()));
         let (mut packets, mut bytes) = (0, 0);
         for frame in rx.burst(want) {
             packets += 1;
@@ -152,7 +144,7 @@ mod tests {
             .with_count(700)
             .run(&mut port.tx[0], &Progress::new(), &Signals::new())
             .unwrap();
-        let (packets, counts) = receive(&mut port, &mut Receiver::new(600).with_burst(64));
+        let (packets, counts) = receive(&mut port, &mut Receiver::new(600).with_turns(Turns::of(64)));
         assert_eq!((packets, counts.unwrap().unique), (600, 600));
         let (packets, counts) = receive(&mut port, &mut Receiver::new(100));
         assert_eq!((packets, counts.unwrap().lost), (100, 0));

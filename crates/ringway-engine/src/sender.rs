@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ringway::{Result, TxRing, Waiter, time::monotonic_ns};
 
-use super::{DEFAULT_BURST, DEFAULT_SPIN, NAP, Progress, Signals};
+use super::{NAP, Progress, Signals, Turns};
 use ringway_traffic::pace::Pacer;
 use ringway_traffic::template::Template;
 
@@ -25,9 +25,8 @@ const MIN_BURSTS_PER_SECOND: f64 = 300.0;
 pub struct Sender {
     template: Template,
     count: u64,
-    burst: u32,
+    turns: Turns,
     rate: Option<f64>,
-    spin: Duration,
     held: HeldFrames,
     /// Slots of a frame.
     slots: u32,
@@ -51,9 +50,8 @@ impl Sender {
         Self {
             template,
             count: u64::MAX,
-            burst: DEFAULT_BURST,
+            turns: Turns::default(),
             rate: None,
-            spin: DEFAULT_SPIN,
             held: HeldFrames::default(),
             slots: 1,
             long: Vec::new(),
@@ -67,10 +65,10 @@ impl Sender {
         Self { count, ..self }
     }
 
-    /// Frames per sync at most. A slow rate has shorter bursts, 300 a second.
+    /// Frames per sync at most, and how long to look for room before sleeping. A slow rate has shorter bursts, 300 a second.
     #[must_use]
-    pub fn with_burst(self, burst: u32) -> Self {
-        Self { burst: burst.max(1), ..self }
+    pub fn with_turns(self, turns: Turns) -> Self {
+        Self { turns, ..self }
     }
 
     /// Frames per second, `None` for as fast as possible.
@@ -84,7 +82,7 @@ impl Sender {
     /// # Errors
     /// The ring's sync fails.
     pub fn run(&mut self, tx: &mut TxRing, progress: &Progress, signals: &Signals) -> Result<Sent> {
-        let mut waiter = Waiter::new(self.spin)?;
+        let mut waiter = Waiter::new(self.turns.spin)?;
         self.prepare(tx);
         let start = monotonic_ns();
         let burst = self.paced_burst();
@@ -124,7 +122,7 @@ impl Sender {
 
     fn paced_burst(&self) -> u64 {
         let most = self.rate.map_or(f64::INFINITY, |pps| pps / MIN_BURSTS_PER_SECOND);
-        (f64::from(self.burst).min(most) as u64).max(1)
+        (f64::from(self.turns.slots()).min(most) as u64).max(1)
     }
 
     /// Writes up to `count` frames as far as the ring has room; returns how many.
@@ -223,7 +221,7 @@ mod tests {
         let (mut tx, mut rx) = (port.tx.remove(0), port.rx.remove(0));
         let sending = thread::spawn(move || {
             let progress = Progress::new();
-            let mut sender = Sender::new(template(length)).with_count(count).with_burst(7);
+            let mut sender = Sender::new(template(length)).with_count(count).with_turns(Turns::of(7));
             let sent = sender.run(&mut tx, &progress, &Signals::new()).unwrap();
             (sent, progress.packets())
         });

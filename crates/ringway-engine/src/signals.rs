@@ -1,12 +1,37 @@
-//! Starting loops in threads and telling them to end.
+//! Ending loops from outside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Signals to loops from outside.
+use ringway::{Error, Result};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use super::sleep::NAP;
+
+/// Exit code of a process that the second Ctrl-C ended, as a shell reports it.
+const INTERRUPTED: i32 = 130;
+
+/// Signals to loops from outside. Clones are the same signals.
+///
+/// Ctrl-C stops the loops that have [`Signals::on_ctrl_c`], a failure stops the other workers of its
+/// [`crew`](super::crew()), and a limit of time is a [`rest`](Self::rest) before [`stop`](Self::stop).
+///
+/// ```
+/// use std::time::Duration;
+/// use ringway::Port;
+/// use ringway_engine::{Progress, Receiver, Signals, beside};
+/// let mut port = Port::open("loop:")?;
+/// let (signals, progress) = (Signals::new(), Progress::new());
+/// let mut receiver = Receiver::new(u64::MAX);
+/// // Receives for 10 ms.
+/// let receive = || receiver.run(&mut port.rx, &progress, &signals);
+/// let (received, ()) = beside(&signals, "receiver", None, receive, || signals.rest(Duration::from_millis(10)));
+/// assert!(received.is_ok() && signals.stopped());
+/// # Ok::<(), ringway::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Signals {
     stop: Arc<AtomicBool>,
@@ -14,9 +39,38 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Nothing told yet.
+    /// Nothing said yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Signals that SIGINT and SIGTERM stop from now on. A second one ends the process at once.
+    ///
+    /// It is for programs: the handlers belong to the whole process, and a library must leave them alone.
+    ///
+    /// ```
+    /// use ringway::Port;
+    /// use ringway_engine::{Bridge, Signals};
+    /// # let folder = std::env::temp_dir().join(format!("doc-ctrl-c-{}.pcap", std::process::id()));
+    /// # ringway_wire::pcapfile::Writer::new("doc", std::fs::File::create(&folder)?, 65535)?.finish()?;
+    /// # let name = format!("pcap:{}", folder.display());
+    /// let mut bridge = Bridge::new(Port::open(&name)?, Port::open("null:")?);
+    /// bridge.run(&Signals::on_ctrl_c()?)?; // until Ctrl-C, or until the capture ends
+    /// # std::fs::remove_file(folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the kernel refuses the handlers.
+    pub fn on_ctrl_c() -> Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // In this order: the first signal finds the flag unset, then sets it.
+            flag::register_conditional_shutdown(signal, INTERRUPTED, stop.clone())
+                .and_then(|_| flag::register(signal, stop.clone()))
+                .map_err(|e| Error::io("Ctrl-C", format!("signal {signal} can't be handled"), e))?;
+        }
+        Ok(Self::with_stop(stop))
     }
 
     /// Signals whose stop is also set by other holders of `stop`, such as a signal handler.
@@ -35,9 +89,21 @@ impl Signals {
         self.stop.load(Relaxed)
     }
 
-    /// What [`stop`](Self::stop) sets, for loops that know no signals.
-    pub fn flag(&self) -> &AtomicBool {
-        &self.stop
+    /// Sleeps for `period`, or until a stop, which is noticed within 50 ms.
+    pub fn rest(&self, period: Duration) {
+        let start = Instant::now();
+        while !self.stopped() {
+            let left = period.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            thread::sleep(left.min(NAP));
+        }
+    }
+
+    /// Stops when it is dropped, also by a panic: for loops that work as long as something else does.
+    pub fn guard(&self) -> StopGuard {
+        StopGuard(Some(self.clone()))
     }
 
     /// The port has [ended](ringway::Port::ended): a receiver ends when its rings are empty.
@@ -51,63 +117,46 @@ impl Signals {
     }
 }
 
-/// Runs `workers`, each in a thread of its own, until all have ended; returns what they returned, in order. Calls
-/// `tick` about every `period` meanwhile, in the caller's thread, and once more when all have ended.
-///
-/// # Panics
-/// When a worker panics.
-pub fn supervise<T, W>(workers: Vec<W>, period: Duration, mut tick: impl FnMut()) -> Vec<T>
-where
-    T: Send,
-    W: FnOnce() -> T + Send,
-{
-    thread::scope(|scope| {
-        let (running, all_ended) = mpsc::channel::<()>();
-        let start = |worker: W| {
-            let running = running.clone();
-            scope.spawn(move || {
-                let _running = running;
-                worker()
-            })
-        };
-        let threads: Vec<_> = workers.into_iter().map(start).collect();
-        drop(running);
-        let mut next = Instant::now() + period;
-        // Nothing is ever sent: the channel closes when the last worker has dropped its end.
-        while let Err(mpsc::RecvTimeoutError::Timeout) =
-            all_ended.recv_timeout(next.saturating_duration_since(Instant::now()))
-        {
-            tick();
-            next += period;
-        }
-        tick();
-        threads.into_iter().map(|t| t.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
-    })
+/// Stops loops when it is dropped; see [`Signals::guard`].
+#[derive(Debug)]
+#[must_use = "it stops the loops when it is dropped"]
+pub struct StopGuard(Option<Signals>);
+
+impl StopGuard {
+    /// Drops it without a stop.
+    pub(crate) fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for StopGuard {
+    fn drop(&mut self) {
+        self.0.iter().for_each(Signals::stop);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
-
     use super::*;
 
     #[test]
-    fn results_in_order_and_ticks_meanwhile() {
-        let ticks = AtomicU64::new(0);
-        let worker = |n: u64| {
-            let ticks = &ticks;
-            move || {
-                while ticks.load(Relaxed) < n {
-                    thread::sleep(Duration::from_millis(1));
-                }
-                n
-            }
-        };
+    fn a_guard_stops_and_a_disarmed_one_does_not() {
+        let signals = Signals::new();
+        signals.guard().disarm();
+        assert!(!signals.stopped());
+        drop(signals.guard());
+        assert!(signals.stopped());
+    }
+
+    #[test]
+    fn a_rest_ends_by_time_and_by_a_stop() {
+        let signals = Signals::new();
         let start = Instant::now();
-        let count = || _ = ticks.fetch_add(1, Relaxed);
-        let results = supervise((0..3).rev().map(worker).collect(), Duration::from_millis(10), count);
-        assert_eq!(results, [2, 1, 0]);
-        let (ticks, most) = (u128::from(ticks.into_inner()), start.elapsed().as_millis() / 10 + 1);
-        assert!((2..=most).contains(&ticks), "{ticks}, at most {most}");
+        signals.rest(Duration::from_millis(5));
+        assert!(start.elapsed() >= Duration::from_millis(5));
+        thread::scope(|scope| {
+            scope.spawn(|| signals.rest(Duration::MAX));
+            signals.stop();
+        });
     }
 }

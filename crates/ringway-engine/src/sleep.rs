@@ -15,9 +15,9 @@ pub(super) const PENDING_NAP: Duration = Duration::from_millis(1);
 ///
 /// ```
 /// use ringway::{Port, Wakeable};
-/// use ringway_engine::{DEFAULT_SPIN, Sleeper};
+/// use ringway_engine::{Sleeper, Turns};
 /// let mut port = Port::open("loop:")?;
-/// let mut sleeper = Sleeper::new(DEFAULT_SPIN, port.rx.len())?;
+/// let mut sleeper = Sleeper::new(Turns::default().spin, port.rx.len())?;
 /// let rings = port.rx.iter_mut().map(|rx| rx as &mut dyn Wakeable);
 /// assert!(!sleeper.idle(rings, false)?, "nothing came");
 /// # Ok::<(), ringway::Error>(())

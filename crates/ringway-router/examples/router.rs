@@ -2,11 +2,8 @@
 //!
 //! It follows the kernel's addresses, routes and neighbours, forwards what it can decide, and leaves the rest to the host.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
-use std::time::Duration;
-
-use ringway::{CtrlC, Result};
+use ringway::Result;
+use ringway_engine::Signals;
 use ringway_router::user::{Options, Router, Side};
 
 fn main() -> Result<()> {
@@ -16,18 +13,7 @@ fn main() -> Result<()> {
     for (at, side) in watch.sides().iter().enumerate() {
         println!("{}: {}", side.interface, watch.backends(at)[0]);
     }
-    let (stop, ctrl_c) = (AtomicBool::new(false), CtrlC::catch()?);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !ctrl_c.pressed() && !stop.load(Relaxed) {
-                thread::sleep(Duration::from_millis(50));
-            }
-            stop.store(true, Relaxed);
-        });
-        let ended = router.run(&stop);
-        stop.store(true, Relaxed);
-        ended
-    })?;
+    router.run(&Signals::on_ctrl_c()?)?;
     for (at, side) in watch.sides().iter().enumerate() {
         let counts = watch.counts(at);
         println!("{}: {} of {} frames forwarded", side.interface, counts.forwarded, counts.frames_in);

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use libbpf_rs::{Object, ObjectBuilder, OpenObject};
-use ringway_bpf::{Builds, PROBE};
+use ringway_bpf::{Builds, PROBE, Packed};
 
 use super::bpf;
 use super::libbpf::{JIT, jit_is_off, quiet, refused};
@@ -17,7 +17,7 @@ const CURE: &str = "Ringway is made for the kernels of distributions from Linux 
 
 /// The build for the running kernel.
 #[must_use]
-pub fn fitting(builds: Builds) -> &'static [u8] {
+pub fn fitting(builds: Builds) -> Packed {
     if is_new() { builds.new } else { builds.old }
 }
 
@@ -31,7 +31,7 @@ fn is_new() -> bool {
 /// Loads one of the programs that try something.
 pub fn load_probe(name: &str) -> libbpf_rs::Result<Object> {
     quiet();
-    let mut open = ObjectBuilder::default().open_memory(PROBE)?;
+    let mut open = ObjectBuilder::default().open_memory(&PROBE.unpack())?;
     for mut program in open.progs_mut() {
         let wanted = program.name() == name;
         program.set_autoload(wanted);

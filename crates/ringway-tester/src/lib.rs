@@ -1,22 +1,21 @@
-//! Testers of network devices: the benchmarks of RFC 2544, and of RFC 2889 for switches with several ports.
+//! Trials of network devices: frames of known times and numbers go through a device, and the tester counts which come back, and when.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`trial`] | what both share: rates, schedules, frames, the books of a trial, its loops, searches |
+//! | [`trial`] | rates, schedules, frames, the books of a trial, its loops, searches |
 //! | [`ports`] | trials over the rings of ports: frames as bytes, neighbours, the clock |
-//! | [`rfc2544`] | sessions and tests of RFC 2544, over ports or through modelled devices |
-//! | [`rfc2889`] | sessions and tests of RFC 2889, over ports or through a modelled switch |
+//! | [`bed`], [`device`] | what trials run on: two ports, modelled devices |
 //! | [`report`] | pages and charts |
 //! | [`dut`] | devices under test, set up by name in namespaces |
 //! | [`temporary`] | switches and routers of Ringway for one measurement |
 #![deny(unsafe_code)]
 
+pub mod bed;
+pub mod device;
 pub mod dut;
 mod fault;
 pub mod ports;
 pub mod report;
-pub mod rfc2544;
-pub mod rfc2889;
 pub mod temporary;
 pub mod trial;
 

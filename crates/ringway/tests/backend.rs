@@ -27,7 +27,12 @@ impl Way {
 impl Receive for Way {
     fn receive(&mut self, room: &mut Room<'_>) -> ringway::Result<()> {
         let mut frames = self.0.lock().unwrap();
-        while frames.front().is_some_and(|frame| room.push(frame)) {
+        while let Some(frame) = frames.front() {
+            if frame.len() > room.longest() {
+                room.lost(DropReason::TooLong);
+            } else if !room.push(frame) {
+                break;
+            }
             frames.pop_front();
             std::io::Read::read_exact(&mut &self.1.0, &mut [0]).unwrap();
         }
@@ -95,6 +100,30 @@ fn echo() {
         })
         .unwrap();
     });
+}
+
+/// A ring of 8 slots never has more than 7 buffers of 2 KiB free.
+#[test]
+fn a_frame_that_never_fits_is_counted_and_holds_up_none() {
+    register_backend("long", |_: &str| {
+        let way = Way::new();
+        for len in [60, 7 * 2048 + 1, 7 * 2048, 61] {
+            way.0.lock().unwrap().push_back(vec![1; len]);
+            std::io::Write::write_all(&mut &way.1.1, &[0]).unwrap();
+        }
+        Ok(Parts::pair(way.clone(), way, About))
+    })
+    .unwrap();
+    let mut port = OpenOptions::new().slots(8).open("long:").unwrap();
+    let mut lengths = Vec::new();
+    for _ in 0..4 {
+        port.rx[0].sync().unwrap();
+        lengths.extend(port.rx[0].burst(8).map(|frame| frame.len()));
+    }
+    assert_eq!(lengths, [60, 7 * 2048, 61]);
+    let rx = port.counters().rx;
+    assert_eq!((rx.drops(DropReason::TooLong), rx.frames_out), (1, 3));
+    assert_eq!(rx.frames_in, rx.frames_out + rx.dropped());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::frames::Frames;
 use super::outcome::Outcome;
 use super::stage::{Carrier, Event, Options, check, flood, gently};
 use crate::suite::{Case, Fault, Sample, Unit};
-use ringway_engine::{Bridge, Signals};
+use ringway_engine::{Bridge, Signals, Turns, beside};
 use ringway_lab::Conditions;
 
 pub(super) const STORY: &str = "\
@@ -64,15 +64,12 @@ fn bridged<T>(job: impl FnOnce(&mut Port, &mut Port) -> Result<T, Fault>) -> Res
     let mut far = open_pipe_fds(&second, PipeEnd::Open)?;
     let inner = [open_pipe_fds(&first, PipeEnd::Close)?, open_pipe_fds(&second, PipeEnd::Close)?];
     let [a, b] = inner;
-    let mut bridge = Bridge::new(a, b).with_burst(BURST);
+    let mut bridge = Bridge::new(a, b).with_turns(Turns::of(BURST));
     let signals = Signals::new();
-    thread::scope(|scope| {
-        let running = scope.spawn(|| bridge.run(&signals));
-        let done = job(&mut near, &mut far);
-        signals.stop();
-        running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        done
-    })
+    let forward = || bridge.run(&signals);
+    let (forwarded, done) = beside(&signals, "bridge", None, forward, || job(&mut near, &mut far));
+    forwarded.map_err(|e| e.error)?;
+    done
 }
 
 fn carry(near: &mut Port, far: &mut Port, frames: &[Vec<u8>]) -> Result<Integrity, Fault> {

@@ -1,13 +1,11 @@
 //! Two things at once: a loop over Ringway ports on its own thread, and whatever drives it here.
 
 use std::sync::mpsc::{self, Sender};
-use std::thread;
 
 use nix::sched::{CloneFlags, unshare};
 
 use super::Fault;
 use ringway_engine::Signals;
-use ringway_engine::affinity::pin;
 use ringway_lab::Lab;
 
 /// What the loop sees of the other side.
@@ -34,15 +32,6 @@ impl Control<'_> {
     }
 }
 
-/// Stops the loop also when the other side breaks.
-struct Stop<'a>(&'a Signals);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
-}
-
 /// Runs `work` on a thread on `cpu`, inside `lab` if one is given, and once it is ready `drive` here; ends the work
 /// when that is over. The work's fault goes first: it is mostly the cause of the other.
 pub(super) fn beside<T: Send, D>(
@@ -53,19 +42,14 @@ pub(super) fn beside<T: Send, D>(
 ) -> Result<(T, D), Fault> {
     let signals = Signals::new();
     let (sender, ready) = mpsc::channel();
-    thread::scope(|scope| {
-        let signals = &signals;
-        let worker = scope.spawn(move || {
-            let control = Control { ready: sender, signals };
-            on_cpu(lab, cpu, || work(&control))
-        });
-        let guard = Stop(signals);
-        let driven = ready.recv().is_ok().then(drive);
-        drop(guard);
-        let worked = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        let ended = || Fault::Failed("ended before it was ready".into());
-        Ok((worked, driven.ok_or_else(ended)??))
-    })
+    let work = || {
+        let control = Control { ready: sender, signals: &signals };
+        settled(lab, || work(&control))
+    };
+    let driven = || ready.recv().is_ok().then(drive);
+    let (worked, driven) = ringway_engine::beside(&signals, "work", Some(cpu), work, driven);
+    let ended = || Fault::Failed("ended before it was ready".into());
+    Ok((worked.map_err(|e| e.error)?, driven.ok_or_else(ended)??))
 }
 
 /// Runs `job` on the calling thread's behalf on a thread on `cpu`, inside `lab` if one is given.
@@ -74,23 +58,22 @@ pub(super) fn alone<T: Send>(
     cpu: usize,
     job: impl FnOnce() -> Result<T, Fault> + Send,
 ) -> Result<T, Fault> {
-    thread::scope(|scope| {
-        let worker = scope.spawn(|| on_cpu(lab, cpu, job));
-        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    let (done, ()) = ringway_engine::beside(&Signals::new(), "job", Some(cpu), || settled(lab, job), || ());
+    done.map_err(|e| e.error)
 }
 
-/// The thread gets a descriptor table of its own: peers are processes of one thread, and have one too. In a table that is
+/// Inside `lab`, the thread gets a descriptor table of its own: peers are processes of one thread, and have one too. In a table that is
 /// shared each system call counts references, some 50 ns.
-fn on_cpu<T>(lab: Option<&Lab>, cpu: usize, job: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+fn settled<T>(lab: Option<&Lab>, job: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     lab.map(Lab::enter).transpose()?;
-    pin(cpu)?;
     unshare(CloneFlags::CLONE_FILES).map_err(|e| Fault::Failed(format!("unshare failed: {e}")))?;
     job()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     #[test]

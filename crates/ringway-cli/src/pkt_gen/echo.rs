@@ -40,14 +40,12 @@ pub(super) fn ping(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
         &format!("{pps} requests a second, {}", frames::describe(&spec, args.verbose.verbose)),
     )?;
 
-    let mut pinger = Pinger::new(template, stream)
-        .with_count(args.limit())
-        .with_rate(pps)
-        .with_spin(args.turns.spin.time());
+    let mut pinger =
+        Pinger::new(template, stream).with_count(args.limit()).with_rate(pps).with_turns(args.turns.into());
     let progress = Session::progress(1);
     let (mut tx, mut rx) = (std::mem::take(&mut port.tx), std::mem::take(&mut port.rx));
-    let worker = || session.work(0, || pinger.run(&mut tx[0], &mut rx, &progress[0], &session.signals));
-    let (pinged, mut summary) = meter::run(session, &progress, vec![worker], |_| ())?;
+    let worker = session.worker(0, || pinger.run(&mut tx[0], &mut rx, &progress[0], &session.signals));
+    let (pinged, mut summary) = meter::run(session, &progress, [worker], |_| ())?;
     let pinged = pinged.into_iter().next().unwrap_or_default();
     summary.latency = Some(pinged.latencies.summary());
     let (sent, received, lost) = (pinged.sent, pinged.received, pinged.lost());
@@ -65,12 +63,11 @@ pub(super) fn pong(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
     let args = session.args;
     both_ways(&port)?;
     session.introduce(&port, "turning UDP frames round")?;
-    let mut ponger =
-        Ponger::new().with_count(args.limit()).with_burst(args.turns.burst).with_spin(args.turns.spin.time());
+    let mut ponger = Ponger::new().with_count(args.limit()).with_turns(args.turns.into());
     let progress = Session::progress(1);
     let (mut tx, mut rx) = (std::mem::take(&mut port.tx), std::mem::take(&mut port.rx));
-    let worker = || session.work(0, || ponger.run(&mut rx, &mut tx, &progress[0], &session.signals));
-    let (_, summary) = meter::run(session, &progress, vec![worker], |_| ())?;
+    let worker = session.worker(0, || ponger.run(&mut rx, &mut tx, &progress[0], &session.signals));
+    let (_, summary) = meter::run(session, &progress, [worker], |_| ())?;
     let ignored = ponger.ignored();
     let notes: Vec<_> = (ignored > 0)
         .then(|| {

@@ -19,16 +19,19 @@ const POLL: Duration = Duration::from_millis(20);
 pub(super) fn run<T: Send, W: FnOnce() -> ringway::Result<T> + Send>(
     session: &Session<'_>,
     progress: &[Progress],
-    workers: Vec<W>,
+    workers: impl IntoIterator<Item = (String, Option<usize>, W)>,
     mut chore: impl FnMut(&Signals),
 ) -> Result<(Vec<T>, Summary), Failure> {
     let mut meter = Meter { session, progress, report: None, next_ns: 0, printed: Ok(()) };
-    let done = supervise(workers, POLL, || {
+    let done = supervise(&session.signals, workers, POLL, || {
         chore(&session.signals);
         meter.tick();
     });
     std::mem::replace(&mut meter.printed, Ok(()))?;
-    let results = done.into_iter().collect::<ringway::Result<Vec<T>>>()?;
+    let results = done.map_err(|failed| match session.args.threads {
+        1 => Failure::from(failed.error),
+        _ => Failure::Other(failed.to_string()),
+    })?;
     Ok((results, meter.finish()))
 }
 

@@ -31,19 +31,16 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
         (false, false, 1) => Check::WhenTagged,
         _ => Check::Never,
     };
-    let receiver = Receiver::new(args.limit())
-        .with_burst(args.turns.burst)
-        .with_check(check)
-        .with_spin(args.turns.spin.time());
+    let receiver = Receiver::new(args.limit()).with_turns(args.turns.into()).with_check(check);
     session.introduce(&port, &format!("{}, waiting for the first packet", session.threads()))?;
 
     let progress = Session::progress(threads);
     let workers = deal(std::mem::take(&mut port.rx), threads).into_iter().zip(&progress).enumerate();
     let workers = workers.map(|(t, (mut rings, progress))| {
         let mut receiver = receiver.clone();
-        move || session.work(t, || receiver.run(&mut rings, progress, &session.signals))
+        session.worker(t, move || receiver.run(&mut rings, progress, &session.signals))
     });
-    let (counts, mut summary) = meter::run(session, &progress, workers.collect(), |signals| {
+    let (counts, mut summary) = meter::run(session, &progress, workers, |signals| {
         if port.ended() {
             signals.end_of_input();
         }

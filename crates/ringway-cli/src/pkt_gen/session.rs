@@ -1,7 +1,7 @@
 //! What all functions of pkt-gen need: options, where to print, how to end.
 
 use ringway::Port;
-use ringway_engine::{Progress, Signals, affinity};
+use ringway_engine::{Cpus, Progress, Signals};
 use ringway_traffic::report::Summary;
 use ringway_traffic::units::many;
 use serde_json::{Value, json};
@@ -32,27 +32,19 @@ impl Session<'_> {
         many(self.args.threads.into(), "thread")
     }
 
-    /// Puts the calling thread, the `thread`th worker, on its CPU.
-    pub(super) fn pin(&self, thread: usize) -> ringway::Result<()> {
-        match (self.args.first_cpu, self.args.cores) {
-            (None, None) => Ok(()),
-            (first, cores) => {
-                affinity::pin(first.unwrap_or(0).saturating_add(thread % cores.unwrap_or(usize::MAX)))
-            }
-        }
+    /// A worker: its name, its CPU and its loop.
+    pub(super) fn worker<W>(&self, thread: usize, run: W) -> (String, Option<usize>, W) {
+        (format!("{} {thread}", self.args.function), self.cpus().of(thread), run)
     }
 
-    /// Runs a worker's loop on its CPU; a failure ends the other workers.
-    pub(super) fn work<T>(
-        &self,
-        thread: usize,
-        run: impl FnOnce() -> ringway::Result<T>,
-    ) -> ringway::Result<T> {
-        let done = self.pin(thread).and_then(|()| run());
-        if done.is_err() {
-            self.signals.stop();
+    /// CPUs in turn, from the first on; the scheduler's choice when none is asked for.
+    fn cpus(&self) -> Cpus {
+        if (self.args.first_cpu, self.args.cores) == (None, None) {
+            return Cpus::default();
         }
-        done
+        let threads = self.args.threads as usize;
+        let (first, cores) = (self.args.first_cpu.unwrap_or(0), self.args.cores.unwrap_or(threads));
+        Cpus((0..cores.min(threads)).map(|k| first.saturating_add(k)).collect())
     }
 
     /// `n` workers' counters.

@@ -26,9 +26,9 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
     let mut rings = std::mem::take(&mut port.tx);
     let workers = senders.iter_mut().zip(&mut rings).zip(&progress).enumerate();
     let workers = workers.map(|(t, ((sender, tx), progress))| {
-        move || session.work(t, || sender.run(tx, progress, &session.signals))
+        session.worker(t, move || sender.run(tx, progress, &session.signals))
     });
-    let (sent, summary) = meter::run(session, &progress, workers.collect(), |_| ())?;
+    let (sent, summary) = meter::run(session, &progress, workers, |_| ())?;
 
     let unsent: u64 = sent.iter().map(|s| s.unsent).sum();
     let skipped: u64 = sent.iter().map(|s| s.skipped).sum();
@@ -62,7 +62,7 @@ fn senders(args: &Args, port: &Port, pps: Option<f64>) -> Result<Vec<Sender>, Fa
         let spec = frames::spec(args, t.into(), t as u16);
         Ok(Sender::new(frames::template(&spec, port)?)
             .with_count(share(args.limit(), t.into(), args.threads.into()))
-            .with_burst(args.turns.burst)
+            .with_turns(args.turns.into())
             .with_rate(pps.map(|pps| pps / f64::from(args.threads))))
     };
     (0..args.threads).map(sender).collect()

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Subcommand, ValueEnum};
-use ringway_tester::rfc2544::device::{DeviceSpec, RouterSpec};
-use ringway_tester::rfc2544::settings::Test;
+use ringway_rfc::rfc2544::settings::Test;
+use ringway_tester::device::{DeviceSpec, RouterSpec};
 use ringway_tester::trial::flow::FlowOrder;
 use ringway_tester::trial::mix::Mix;
 use ringway_traffic::number;

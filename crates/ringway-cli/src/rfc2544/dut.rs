@@ -1,7 +1,7 @@
 //! Devices under test by name: their options, and what these ask for.
 
+use ringway_tester::bed::TestBedSpec;
 use ringway_tester::dut::{Backend, Dut, DutKind, DutSpec};
-use ringway_tester::rfc2544::bed::TestBedSpec;
 
 use crate::tester::device::{Device, backends, kinds};
 use crate::tester::options::PORTS;

@@ -13,21 +13,22 @@ use std::path::Path;
 
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
-use ringway_tester::ports::{MOST_ANNOUNCED, RealClock, refuse};
-use ringway_tester::report::time::TimeKind;
-use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
-use ringway_tester::rfc2544::device::{Router, VirtualTestBed};
-use ringway_tester::rfc2544::journal::Journal;
-use ringway_tester::rfc2544::measure::{self, Loss, Results, Varied, estimate};
-use ringway_tester::rfc2544::record::Record;
-use ringway_tester::rfc2544::report::{Report, SCHEMA, csv, diff, page, text};
-use ringway_tester::rfc2544::selftest::{SelfTest, seconds as selftest_seconds};
-use ringway_tester::rfc2544::session::{Event, Session, TestBed};
+use ringway_rfc::benchmark::report::Caveats;
+use ringway_rfc::benchmark::stop::Stop;
+use ringway_rfc::rfc2544::journal::Journal;
+use ringway_rfc::rfc2544::measure::{self, Loss, Results, Varied, estimate};
+use ringway_rfc::rfc2544::record::Record;
+use ringway_rfc::rfc2544::report::{Report, SCHEMA, csv, diff, page, text};
+use ringway_rfc::rfc2544::selftest::{SelfTest, seconds as selftest_seconds};
+use ringway_rfc::rfc2544::session::{Event, Session};
+use ringway_tester::bed::{RealTestBed, TestBedSpec};
+use ringway_tester::device::{Router, VirtualTestBed};
+use ringway_tester::ports::{MOST_ANNOUNCED, refuse};
+use ringway_tester::trial::bed::TestBed;
 use ringway_tester::trial::format::Format;
 use ringway_tester::trial::rate::{Rate, SECOND};
 use ringway_tester::trial::result::TrialResult;
 use ringway_tester::trial::spec::TrialSpec;
-use ringway_tester::trial::stop::Stop;
 use ringway_tester::trial::variant::Variant;
 use ringway_traffic::units::many;
 use serde_json::{Value, json};
@@ -37,6 +38,7 @@ use crate::failure::Failure;
 use crate::rfc2889;
 use crate::stop;
 use crate::tester::files::{Files, Served};
+use crate::tester::origin::origin;
 use crate::words;
 
 pub(crate) use args::Args;
@@ -107,7 +109,8 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     match &plan.target {
         _ if args.is_alone() => run.report(Done::nothing(plan)),
         Target::Model(device) => {
-            let mut bed = VirtualTestBed::new(device.clone(), plan.settings.maximum.bits(), args.bidir);
+            let mut bed =
+                VirtualTestBed::new(device.clone(), plan.settings.trials.maximum.bits(), args.bidir);
             run.trials(&mut bed, Vec::new(), &plan.format)
         }
         Target::Ports(spec) => run.over_ports(RealTestBed::open(spec)?, &spec.format),
@@ -198,25 +201,18 @@ impl Run<'_> {
         }
         let mut notes = notes(&done.results, &done.varied, plan, real);
         notes.extend(self_test.iter().flat_map(SelfTest::warnings));
+        let modelled = matches!(plan.target, Target::Model(_));
         let report = Report {
             schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION").into(),
-            command: words::line(),
-            time: match (&plan.target, args.shared.virtual_time) {
-                (Target::Model(_), _) => TimeKind::Virtual,
-                (_, true) => TimeKind::LockStep,
-                (_, false) => TimeKind::Real,
-            },
-            clock_source: if real { RealClock::new().name().into() } else { "virtual".into() },
-            device: plan.device(),
-            ports: done.ports,
-            conditions: self.conditions.clone(),
+            origin: origin(&args.shared, modelled, plan.device(), done.ports, self.conditions),
             settings: plan.settings.clone(),
             format: done.format,
             self_test,
-            partial: if args.is_alone() { Vec::new() } else { plan.settings.shortcuts() },
-            notes,
-            interrupted: done.ended.is_err(),
+            caveats: Caveats {
+                partial: if args.is_alone() { Vec::new() } else { plan.settings.shortcuts() },
+                notes,
+                interrupted: done.ended.is_err(),
+            },
             results: done.results,
             varied: done.varied,
             trials: done.trials,
@@ -240,7 +236,7 @@ fn probe(bed: &mut dyn TestBed, plan: &Plan) -> Result<(), Failure> {
         let Some(Ok(size)) = variant.sizes(&plan.settings.sizes).into_iter().find(Result::is_ok) else {
             continue;
         };
-        let most = plan.settings.maximum.rate(&size);
+        let most = plan.settings.trials.maximum.rate(&size);
         let slow = if size.is_fixed() { Rate::new(PROBE_PPS, 1) } else { size.pps(PROBE_PPS) };
         let rate = if most.as_f64() < slow.as_f64() { most } else { slow };
         let burst = TrialSpec::burst(&size, rate, PROBE, SECOND / 2);

@@ -1,9 +1,9 @@
 //! From the command line to what is to be done, with everything checked that can be before a frame is sent.
 
+use ringway_rfc::rfc2544::settings::{Settings, Test};
+use ringway_tester::bed::TestBedSpec;
+use ringway_tester::device::{DeviceSpec, RouterSpec};
 use ringway_tester::dut::DutKind;
-use ringway_tester::rfc2544::bed::TestBedSpec;
-use ringway_tester::rfc2544::device::{DeviceSpec, RouterSpec};
-use ringway_tester::rfc2544::settings::{Settings, Test};
 use ringway_tester::trial::flow::Flows;
 use ringway_tester::trial::format::Format;
 use ringway_tester::trial::frame::Writer;
@@ -172,7 +172,7 @@ fn model(args: &Args) -> Result<Target, String> {
             "{option} is for ports, and there are none: a modelled device has no rings and no threads"
         )),
         (None, Some(InnerDevice::Model(device))) => Ok(Target::Model(device.clone())),
-        (None, _) => Ok(Target::Model(DeviceSpec::link())),
+        (None, _) => Ok(Target::Model(DeviceSpec::default())),
     }
 }
 
@@ -327,17 +327,12 @@ fn all_sizes(args: &Args, maximum: Maximum) -> Result<Vec<Mix>, String> {
 fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
     let maximum = maximum(args, target)?;
     let sizes = all_sizes(args, maximum)?;
-    let mut settings = Settings::new(maximum);
-    let trial_ps = args.shared.seconds.map_or(settings.trial_ps, from_seconds);
-    settings.search = search(args)?;
-    settings.tests.clone_from(&args.tests.0);
+    let settings = Settings::new(maximum);
+    let trial_ps = args.shared.seconds.map_or(settings.trials.trial_ps, from_seconds);
     Ok(Settings {
+        tests: args.tests.0.clone(),
         sizes,
-        trial_ps,
-        wait_ps: from_seconds(args.shared.wait),
-        pause_ps: from_seconds(args.shared.pause),
-        retries: args.shared.retries,
-        catch_up: args.shared.catch_up,
+        trials: args.shared.trials(maximum, search(args)?, trial_ps),
         latency_ps: args.latency_seconds.map_or(settings.latency_ps, from_seconds),
         latency_repeats: args.latency_repeat.max(1),
         loss_step: Load::percent(args.loss_step),

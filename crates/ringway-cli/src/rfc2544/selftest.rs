@@ -2,11 +2,11 @@
 
 use ringway::PortName;
 use ringway_engine::Signals;
+use ringway_rfc::benchmark::stop::Stop;
+use ringway_rfc::rfc2544::selftest::{self, SelfTest};
+use ringway_rfc::rfc2544::settings::Settings;
+use ringway_tester::bed::{RealTestBed, TestBedSpec};
 use ringway_tester::dut::{Backend, DutKind, DutSpec};
-use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
-use ringway_tester::rfc2544::selftest::{self, SelfTest};
-use ringway_tester::rfc2544::settings::Settings;
-use ringway_tester::trial::stop::Stop;
 
 use super::dut::between;
 use crate::console::note;

@@ -1,9 +1,9 @@
 //! Progress: a bar with an estimate and live numbers on a terminal, a line for each trial on demand.
 
-use ringway_tester::rfc2544::measure::estimate;
-use ringway_tester::rfc2544::record::Record;
-use ringway_tester::rfc2544::session::Event;
-use ringway_tester::rfc2544::settings::Settings;
+use ringway_rfc::rfc2544::measure::estimate;
+use ringway_rfc::rfc2544::record::Record;
+use ringway_rfc::rfc2544::session::Event;
+use ringway_rfc::rfc2544::settings::Settings;
 use ringway_tester::trial::rate::SECOND;
 
 use crate::console::note;
@@ -38,7 +38,7 @@ impl Show {
             trials,
             total_ps,
             done_ps: 0,
-            pause_ps: settings.pause_ps,
+            pause_ps: settings.trials.pause_ps,
             number: 0,
             what: String::new(),
         }

@@ -3,10 +3,10 @@
 // clap shows these texts as they stand, so brackets in them are no links.
 #![allow(rustdoc::broken_intra_doc_links, reason = "help texts are for clap")]
 
+use ringway_rfc::rfc2889::model::SwitchSpec;
+use ringway_rfc::rfc2889::pattern::Pattern;
+use ringway_rfc::rfc2889::settings::Test;
 use ringway_tester::dut::{Backend, DutKind};
-use ringway_tester::rfc2889::model::SwitchSpec;
-use ringway_tester::rfc2889::pattern::Pattern;
-use ringway_tester::rfc2889::settings::Test;
 use ringway_traffic::number;
 
 use crate::tester::device::{backends, kinds};

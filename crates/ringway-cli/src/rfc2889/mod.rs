@@ -8,23 +8,23 @@ use std::cell::RefCell;
 
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
-use ringway_tester::ports::{RealClock, refuse};
-use ringway_tester::report::time::TimeKind;
-use ringway_tester::rfc2889::bed::{RealTestBed, TestBedSpec};
-use ringway_tester::rfc2889::measure::{self, Results};
-use ringway_tester::rfc2889::model::ModelTestBed;
-use ringway_tester::rfc2889::pattern::MOST_PORTS;
-use ringway_tester::rfc2889::report::{Report, SCHEMA, csv, page, text};
-use ringway_tester::rfc2889::session::{Event, Session, TestBed};
-use ringway_tester::rfc2889::settings::Settings;
-use ringway_tester::trial::stop::Stop;
+use ringway_rfc::benchmark::report::Caveats;
+use ringway_rfc::benchmark::stop::Stop;
+use ringway_rfc::rfc2889::bed::{RealTestBed, TestBedSpec};
+use ringway_rfc::rfc2889::measure::{self, Results};
+use ringway_rfc::rfc2889::model::ModelTestBed;
+use ringway_rfc::rfc2889::pattern::MOST_PORTS;
+use ringway_rfc::rfc2889::report::{Report, SCHEMA, csv, page, text};
+use ringway_rfc::rfc2889::session::{Event, Session, TestBed};
+use ringway_rfc::rfc2889::settings::Settings;
+use ringway_tester::ports::refuse;
 use serde_json::Value;
 
 use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::stop;
 use crate::tester::files::{Files, Served};
-use crate::words;
+use crate::tester::origin::origin;
 
 pub(crate) use args::Args;
 use plan::{Plan, Target, flush};
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let s = &plan.settings;
     match &plan.target {
         Target::Model(device) => {
-            let mut bed = ModelTestBed::new(device, s.maximum.bits(), s.seed);
+            let mut bed = ModelTestBed::new(device, s.trials.maximum.bits(), s.seed);
             trials(args, &plan, s, &signals, &mut bed, Vec::new())
         }
         Target::Ports(spec) => {
@@ -93,25 +93,16 @@ fn trials(
     let trials = session.into_records();
     show.borrow_mut().clear();
     let modelled = matches!(plan.target, Target::Model(_));
-    let real = !args.shared.virtual_time;
     let report = Report {
         schema: SCHEMA,
         kind: "rfc2889".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        command: words::line(),
-        time: match (modelled, real) {
-            (true, _) => TimeKind::Virtual,
-            (_, false) => TimeKind::LockStep,
-            (_, true) => TimeKind::Real,
-        },
-        clock_source: if real { RealClock::new().name().into() } else { "virtual".into() },
-        device: plan.device(),
-        ports,
-        conditions,
+        origin: origin(&args.shared, modelled, plan.device(), ports, &conditions),
         settings: settings.clone(),
-        partial: settings.shortcuts(),
-        notes: notes(&results, real),
-        interrupted: ended.is_err(),
+        caveats: Caveats {
+            partial: settings.shortcuts(),
+            notes: notes(&results, !args.shared.virtual_time),
+            interrupted: ended.is_err(),
+        },
         results,
         trials,
     };

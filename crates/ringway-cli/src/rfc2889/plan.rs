@@ -1,9 +1,9 @@
 //! Options of `ringway rfc2889`, checked against each other.
 
+use ringway_rfc::rfc2889::bed::TestBedSpec;
+use ringway_rfc::rfc2889::model::SwitchSpec;
+use ringway_rfc::rfc2889::settings::{Settings, TRIAL_PS};
 use ringway_tester::dut::{Dut, DutKind, DutSpec};
-use ringway_tester::rfc2889::bed::TestBedSpec;
-use ringway_tester::rfc2889::model::SwitchSpec;
-use ringway_tester::rfc2889::settings::{Settings, TRIAL_PS};
 use ringway_tester::trial::flow::{FlowOrder, Flows};
 use ringway_tester::trial::format::Format;
 use ringway_tester::trial::maximum::Maximum;
@@ -147,21 +147,17 @@ fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
         return Err("--learning-pps, --addresses and --learning-addresses must be above 0".into());
     }
     let ports = match target {
-        Target::Model(spec) => spec.model().ports,
+        Target::Model(spec) => spec.ports,
         Target::Ports(spec) => spec.ports.len(),
         Target::Dut(device, _) => device.spec.ports,
     };
     let trial_ps = args.shared.seconds.map_or(if modelled { SECOND } else { TRIAL_PS }, from_seconds);
+    let search = args.shared.search_plan(&[args.preset], Some(trial_ps));
     Ok(Settings {
         tests: args.tests.0.clone(),
         patterns: args.patterns.0.clone(),
         sizes: args.shared.sizes.0.clone(),
-        search: args.shared.search_plan(&[args.preset], Some(trial_ps)),
-        trial_ps,
-        wait_ps: from_seconds(args.shared.wait),
-        pause_ps: from_seconds(args.shared.pause),
-        retries: args.shared.retries,
-        catch_up: args.shared.catch_up,
+        trials: args.shared.trials(maximum, search, trial_ps),
         burst: args.burst,
         step: Load::percent(args.step),
         addresses: args.addresses,

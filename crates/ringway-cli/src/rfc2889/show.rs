@@ -1,6 +1,6 @@
 //! Progress: live numbers on a terminal, a line for each trial on demand.
 
-use ringway_tester::rfc2889::session::{Event, Record};
+use ringway_rfc::rfc2889::session::{Event, Record};
 
 use crate::console::note;
 use crate::tester::line::StatusLine;

@@ -11,12 +11,12 @@ use serde_json::{Map, Value, json};
 use super::rpf::Rpf6;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::options::{Every, Spin};
+use crate::options::{Every, Turns};
 use crate::{counters, stop};
 
 /// Route between ports in this process, by the kernel's routes and neighbours
 #[derive(Debug, clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, mut_arg("burst", |burst| burst.default_value(BURST)))]
 pub(super) struct Run {
     /// An interface, the port of its wire and that of its host's side; default: auto:IF and ebpf:IF^. Give each interface once
     #[arg(short, long = "port", value_name = "IF[=PORT[,HOSTPORT]]", required = true)]
@@ -26,11 +26,14 @@ pub(super) struct Run {
     rpf6: Rpf6,
 
     #[command(flatten)]
-    spin: Spin,
+    turns: Turns,
 
     #[command(flatten)]
     watch: Every,
 }
+
+/// A router sends once for all frames of a turn.
+const BURST: &str = "512";
 
 const HELP: &str = "\
 Addresses, routes and neighbours are the kernel's, set by ip or a routing daemon, and may change meanwhile. Interfaces forward what \
@@ -50,7 +53,7 @@ Examples:
 impl Run {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         let mut options = Options::new(self.ports.clone());
-        (options.rpf6, options.spin) = (self.rpf6.rpf6, self.spin.time());
+        (options.rpf6, options.turns) = (self.rpf6.rpf6, self.turns.into());
         let signals = stop::signals()?;
         let mut router = Router::open(&options)?;
         let watch = router.watch();
@@ -61,8 +64,8 @@ impl Run {
         let mut printed = Ok(());
         let mut last = vec![0; watch.sides().len()];
         let every = Duration::from_secs_f64(self.watch.watch.unwrap_or(1.0));
-        let worker = || router.run(signals.flag());
-        let ended = supervise(vec![worker], every, || {
+        let worker = ("router".to_owned(), None, || router.run(&signals));
+        let ended = supervise(&signals, [worker], every, || {
             if self.watch.watch.is_some() && printed.is_ok() {
                 printed = console.line(&interval(&watch, &mut last, every));
                 if printed.is_err() {
@@ -72,7 +75,7 @@ impl Run {
         });
         printed?;
         conclude(&watch, (monotonic_ns() - start) as f64 / 1e9, console)?;
-        ended.into_iter().collect::<ringway::Result<()>>()?;
+        ended.map_err(|e| e.error)?;
         Ok(())
     }
 }

@@ -5,8 +5,9 @@
 
 use std::path::PathBuf;
 
-use ringway_tester::trial::loops::Cpus;
+use ringway_rfc::benchmark::settings::TrialSettings;
 use ringway_tester::trial::maximum::Maximum;
+use ringway_tester::trial::pollers::Cpus;
 use ringway_tester::trial::rate::Load;
 use ringway_tester::trial::schedule::CATCH_UP;
 use ringway_tester::trial::search::SearchPlan;
@@ -138,6 +139,19 @@ impl SharedArgs {
         }
         plan.short_ps = self.search_seconds.map_or(plan.short_ps, from_seconds);
         plan
+    }
+
+    /// How trials are run, with this maximum, this search and this length.
+    pub(crate) fn trials(&self, maximum: Maximum, search: SearchPlan, trial_ps: u64) -> TrialSettings {
+        TrialSettings {
+            maximum,
+            search,
+            trial_ps,
+            wait_ps: from_seconds(self.wait),
+            pause_ps: from_seconds(self.pause),
+            retries: self.retries,
+            catch_up: self.catch_up,
+        }
     }
 
     /// The CPUs of the polling threads.

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut state = State::new(Duration::from_millis(args.interval));
     state.add(Reading::now());
     if args.once {
-        stop::rest(state.interval, &signals);
+        signals.rest(state.interval);
         state.add(Reading::now());
         args.json.console().result(&text::page(&state), &object::page(&state))?;
         return Ok(());

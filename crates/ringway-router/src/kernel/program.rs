@@ -89,7 +89,7 @@ impl Code<'_> {
         let prepare = |e: libbpf_rs::Error| refused(self.on, "preparing the router's programs", &e);
         let mut open = ObjectBuilder::default()
             .name("router")
-            .and_then(|b| b.open_memory(program::fitting(builds)))
+            .and_then(|b| b.open_memory(&program::fitting(builds).unpack()))
             .map_err(|e| refused(self.on, "reading the eBPF object", &e))?;
         for mut program in open.progs_mut() {
             let wanted = names.iter().any(|name| program.name() == *name);

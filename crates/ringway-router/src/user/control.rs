@@ -1,11 +1,11 @@
 //! Follows the kernel's tables beside the thread that forwards.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringway::{Error, ErrorKind, Result, time::monotonic_ns};
+use ringway_engine::Signals;
 use ringway_fwd::control::{Changes, ControlError, Counters, Follower, Pulse, Resolver, State, Tables};
 use ringway_fwd::router::{Heartbeat, Interface, Interfaces, Rpf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -62,9 +62,9 @@ impl Control {
         self.beat();
     }
 
-    /// Follows until told to stop. Then the tables are not to be trusted any more.
-    pub(super) fn run(&mut self, stop: &AtomicBool) {
-        while !stop.load(Relaxed) {
+    /// Follows until `signals` say stop. Then the tables are not to be trusted any more.
+    pub(super) fn run(&mut self, signals: &Signals) {
+        while !signals.stopped() {
             self.wait();
             let Self { follower, liveness, heartbeat, .. } = self;
             // Reading all takes longer than a liveness may stand still.

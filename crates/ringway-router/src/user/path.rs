@@ -1,14 +1,8 @@
 //! The loop over rings.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
-
 use ringway::{Buf, Port, Result, RxFrame, RxRing, TxBurst, TxRing, Wakeable, forward, time::monotonic_ns};
-use ringway_engine::Sleeper;
+use ringway_engine::{Signals, Sleeper, Turns};
 use ringway_fwd::router::{BURST, Decision, Engine};
-
-/// Bursts of one ring in a round: sending costs a system call for each ring and round.
-const BURSTS: usize = 16;
 
 /// Longest frame: 64 slots of the largest buffers, and all that IP can be.
 const LONGEST: usize = 1 << 18;
@@ -22,6 +16,8 @@ pub struct Path {
     wires: Vec<(usize, usize, RxRing)>,
     hosts: Vec<(usize, usize, RxRing)>,
     out: Out,
+    /// Bursts of one ring in a round: sending costs a system call for each ring and round.
+    bursts: usize,
     sleeper: Sleeper,
     /// The ports: what they attached stays as long as they do.
     _ports: Vec<Port>,
@@ -46,11 +42,12 @@ enum Exit {
 }
 
 impl Path {
-    /// Of ports in pairs: wire and host of each side. `spin` is how long [`run`](Self::run) polls before it sleeps.
+    /// Of ports in pairs: wire and host of each side. A [`round`](Self::round) takes `turns` of each ring, in whole
+    /// bursts of the engine.
     ///
     /// # Errors
     /// When a wait can't be set up.
-    pub fn new(engine: Engine, mut ports: Vec<Port>, spin: Duration) -> Result<Self> {
+    pub fn new(engine: Engine, mut ports: Vec<Port>, turns: Turns) -> Result<Self> {
         let mut out = Out {
             wires: Vec::new(),
             hosts: Vec::new(),
@@ -66,16 +63,17 @@ impl Path {
             out.hosts.push(std::mem::take(&mut pair[1].tx));
             out.spares.push(pair[0].region().take_buf());
         }
-        let sleeper = Sleeper::new(spin, wires.len() + hosts.len())?;
-        Ok(Self { engine, wires, hosts, out, sleeper, _ports: ports })
+        let sleeper = Sleeper::new(turns.spin, wires.len() + hosts.len())?;
+        let bursts = (turns.burst as usize).div_ceil(BURST).max(1);
+        Ok(Self { engine, wires, hosts, out, bursts, sleeper, _ports: ports })
     }
 
-    /// Forwards until told to stop.
+    /// Forwards until `signals` say stop.
     ///
     /// # Errors
     /// The errors of the rings' sync.
-    pub fn run(&mut self, stop: &AtomicBool) -> Result<()> {
-        while !stop.load(Relaxed) {
+    pub fn run(&mut self, signals: &Signals) -> Result<()> {
+        while !signals.stopped() {
             if self.round()? == 0 {
                 self.sleep()?;
             }
@@ -97,7 +95,7 @@ impl Path {
             let rings = &mut self.out.wires[*side];
             let ring = *number % rings.len().max(1);
             if let Some(tx) = rings.get_mut(ring) {
-                moved += forward(rx, tx, (BURST * BURSTS) as u32) as usize;
+                moved += forward(rx, tx, (BURST * self.bursts) as u32) as usize;
             }
         }
         self.out.sync()?;
@@ -106,11 +104,11 @@ impl Path {
 
     /// What has come in by a ring of a wire.
     fn receive(&mut self, wire: usize) -> Result<usize> {
-        let Self { engine, wires, out, .. } = self;
+        let Self { engine, wires, out, bursts, .. } = self;
         let (side, number, rx) = &mut wires[wire];
         rx.sync()?;
         let mut all = 0;
-        for _ in 0..BURSTS {
+        for _ in 0..*bursts {
             rx.fetch(BURST as u32);
             let mut frames = [const { None }; BURST];
             engine.begin(*side, monotonic_ns());

@@ -1,11 +1,11 @@
 //! The router: ports, tables and two threads.
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, PortCounters, PortName, Result};
+use ringway_engine::{Signals, Turns, WorkerError, crew};
 use ringway_fib::{Fib4, Fib6};
 use ringway_fwd::control::{Counters, Follower, Limits, Options as Following, Pulse, Resolver, State};
 use ringway_fwd::router::{
@@ -40,15 +40,15 @@ pub struct Options {
     pub budgets: BudgetLimits,
     /// How large the tables may become.
     pub tables: Tables,
-    /// How long to look for frames before sleeping.
-    pub spin: Duration,
+    /// What is taken of a ring in a round, and how long to look for frames before sleeping.
+    pub turns: Turns,
 }
 
 impl Options {
-    /// With these sides, and defaults: no filter for IPv6, 20 us.
+    /// With these sides, and defaults: no filter for IPv6, usual turns.
     pub fn new(sides: Vec<Side>) -> Self {
         let (budgets, tables) = (BudgetLimits::default(), Tables::default());
-        Self { sides, rpf6: Rpf::Off, budgets, tables, spin: Duration::from_micros(20) }
+        Self { sides, rpf6: Rpf::Off, budgets, tables, turns: Turns::default() }
     }
 }
 
@@ -58,11 +58,11 @@ impl Options {
 /// ports are closed and the kernel's own router goes on.
 ///
 /// ```no_run
-/// use std::sync::atomic::AtomicBool;
+/// use ringway_engine::Signals;
 /// use ringway_router::user::{Options, Router};
 /// let mut router = Router::open(&Options::new(vec!["eth0".parse()?, "h0=vale0:lan".parse()?]))?;
 /// let watch = router.watch();
-/// router.run(&AtomicBool::new(false))?; // until another thread sets it
+/// router.run(&Signals::on_ctrl_c()?)?;
 /// println!("{} forwarded", watch.counts(0).forwarded);
 /// # Ok::<(), ringway::Error>(())
 /// ```
@@ -191,7 +191,7 @@ impl Router {
             liveness: Liveness::new(),
         };
         control.begin();
-        Ok(Self { path: Path::new(engine, ports, options.spin)?, control, watch })
+        Ok(Self { path: Path::new(engine, ports, options.turns)?, control, watch })
     }
 
     /// A handle to what is counted.
@@ -199,21 +199,24 @@ impl Router {
         self.watch.clone()
     }
 
-    /// Forwards until `stop` is set, which is seen within 50 ms.
+    /// Forwards until `signals` say stop, which is seen within 50 ms.
     ///
     /// # Errors
-    /// The errors of the rings' sync.
-    pub fn run(&mut self, stop: &AtomicBool) -> Result<()> {
+    /// The errors of the rings' sync; a panic of the thread that follows the kernel, which ends the router.
+    pub fn run(&mut self, signals: &Signals) -> Result<()> {
         let Self { path, control, .. } = self;
-        let ended = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let following = scope.spawn(|| control.run(&ended));
-            let done = path.run(stop);
-            ended.store(true, std::sync::atomic::Ordering::Relaxed);
-            if let Err(panic) = following.join() {
-                std::panic::resume_unwind(panic);
-            }
-            done
+        // The tables are followed as long as frames are forwarded, thus longer than until the stop.
+        let forwarded = Signals::new();
+        crew(signals, |crew| {
+            let following = crew.start("router tables", None, || {
+                control.run(&forwarded);
+                Ok(())
+            });
+            let over = forwarded.guard();
+            let done = path.run(signals);
+            drop(over);
+            let followed: std::result::Result<(), WorkerError> = following.join();
+            done.and(followed.map_err(|e| e.error))
         })
     }
 }

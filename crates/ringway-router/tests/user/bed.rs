@@ -2,11 +2,10 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use ringway_engine::{Background, Signals, beside};
 use ringway_lab::{AnyError, Lab};
 use ringway_router::user::{Options, Router, Side, Watch};
 
@@ -26,40 +25,24 @@ pub(crate) struct Bed {
     pub(crate) a: Lab,
     pub(crate) r: Lab,
     pub(crate) b: Lab,
-    _echoes: [Echo; 2],
-}
-
-/// Sends back what comes to a UDP port of a namespace.
-struct Echo {
-    end: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _echoes: [Background<(), AnyError>; 2],
 }
 
 const ECHO: u16 = 7;
 
-impl Echo {
-    fn new(lab: &Lab) -> Self {
-        let socket = lab.run(|| Ok::<_, AnyError>(UdpSocket::bind(("::", ECHO)).unwrap())).unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-        let end = Arc::new(AtomicBool::new(false));
-        let ended = end.clone();
-        let serve = move || {
-            let mut bytes = vec![0; 65536];
-            while !ended.load(Relaxed) {
-                if let Ok((len, from)) = socket.recv_from(&mut bytes) {
-                    let _ = socket.send_to(&bytes[..len], from); // who asked hears nothing then
-                }
+/// Sends back what comes to a UDP port of a namespace.
+fn echo(lab: &Lab) -> Background<(), AnyError> {
+    let socket = lab.run(|| Ok::<_, AnyError>(UdpSocket::bind(("::", ECHO)).unwrap())).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    Background::start("echo", None, move |signals| {
+        let mut bytes = vec![0; 65536];
+        while !signals.stopped() {
+            if let Ok((len, from)) = socket.recv_from(&mut bytes) {
+                let _ = socket.send_to(&bytes[..len], from); // who asked hears nothing then
             }
-        };
-        Self { end, thread: Some(thread::spawn(serve)) }
-    }
-}
-
-impl Drop for Echo {
-    fn drop(&mut self) {
-        self.end.store(true, Relaxed);
-        self.thread.take().map(JoinHandle::join);
-    }
+        }
+        Ok(())
+    })
 }
 
 impl Bed {
@@ -74,7 +57,7 @@ impl Bed {
             lab.exec("sysctl", &[&["-qew"], &SYSCTLS[..]].concat()).unwrap();
             lab.ip("link set lo up").unwrap();
         }
-        let _echoes = [Echo::new(&r), Echo::new(&b)];
+        let _echoes = [echo(&r), echo(&b)];
         let bed = Self { a, r, b, _echoes };
         bed.link(&bed.a, "a0", "r0", 0);
         bed.link(&bed.b, "b0", "r1", 1);
@@ -103,32 +86,19 @@ impl Bed {
     }
 
     pub(crate) fn routed_by<T>(&self, options: &Options, test: impl FnOnce(&Watch) -> T) -> T {
-        let (stop, (tell, told)) = (AtomicBool::new(false), std::sync::mpsc::channel());
-        thread::scope(|scope| {
-            let (stop, router) = (Stop(&stop), &stop);
-            let running = scope.spawn(move || {
-                self.r.run(|| {
-                    let mut made = Router::open(options).unwrap();
-                    tell.send(made.watch()).unwrap();
-                    made.run(router).unwrap();
-                    Ok::<_, AnyError>(())
-                })
-            });
+        let (signals, (tell, told)) = (Signals::new(), std::sync::mpsc::channel());
+        let route = || {
+            self.r.enter().unwrap();
+            let mut made = Router::open(options)?;
+            tell.send(made.watch()).unwrap();
+            made.run(&signals)
+        };
+        let (routed, done) = beside(&signals, "router", None, route, || {
             let watch = told.recv_timeout(LIMIT).expect("the router starts");
-            let done = test(&watch);
-            drop(stop);
-            running.join().unwrap().unwrap();
-            done
-        })
-    }
-}
-
-/// Stops the router, also when the test fails.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Relaxed);
+            test(&watch)
+        });
+        routed.unwrap();
+        done
     }
 }
 

@@ -82,7 +82,7 @@ pub(super) fn try_module(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -
 /// Loads the program by which the user of a port looks at its state.
 pub(super) fn load_look(maps: &Maps, shape: Shape, of: Identity, on: &str) -> Result<OwnedFd> {
     quiet();
-    let open = ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(SWITCH_LOOK));
+    let open = ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(&SWITCH_LOOK.unpack()));
     let mut open = open.map_err(|e| refused(on, "reading the eBPF object", &e))?;
     put_maps(&mut open, maps, shape, of, on)?;
     program_in(&program::load(open, "the program of the port", on)?, LOOK_PROGRAM, on)
@@ -141,9 +141,9 @@ pub(crate) fn open_object(code: &Code, variants: &[Builds; 3], on: &str) -> Resu
     let broken = |e: libbpf_rs::Error| refused(on, "reading the eBPF object", &e);
     let open = |bytes: &[u8]| ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(bytes));
     match code {
-        Code::Bridge => open(program::fitting(variants[0])).map_err(broken),
-        Code::Hub => open(program::fitting(variants[1])).map_err(broken),
-        Code::Custom(c) => open(&c.link(program::fitting(variants[2]), on)?).map_err(|_| {
+        Code::Bridge => open(&program::fitting(variants[0]).unpack()).map_err(broken),
+        Code::Hub => open(&program::fitting(variants[1]).unpack()).map_err(broken),
+        Code::Custom(c) => open(&c.link(&program::fitting(variants[2]).unpack(), on)?).map_err(|_| {
             let what =
                 format!("the module {} has no `RINGWAY_MODULE`, or uses what libbpf can't load", c.name);
             Error::new(ErrorKind::Unfit, on, what)

@@ -3,12 +3,12 @@
 use ringway_router::kernel::routers;
 
 use super::*;
-use crate::rfc2544::bed::{RealTestBed, TestBedSpec};
-use crate::rfc2544::session::TestBed;
+use crate::bed::{RealTestBed, TestBedSpec};
+use crate::trial::bed::TestBed;
 use crate::trial::flow::{FlowOrder, Flows};
 use crate::trial::format::Format;
-use crate::trial::loops::Cpus;
 use crate::trial::mix::Mix;
+use crate::trial::pollers::Cpus;
 use crate::trial::rate::{MILLISECOND, Rate};
 use crate::trial::spec::TrialSpec;
 use ringway_lab::{is_root, labs};

@@ -88,7 +88,7 @@ impl Back {
     }
 
     /// Takes what came, now and then; the device's own questions are answered.
-    pub(super) fn turn(&mut self, now_ps: u64, outbox: &Outbox) -> Result<()> {
+    pub(crate) fn turn(&mut self, now_ps: u64, outbox: &Outbox) -> Result<()> {
         match &mut self.asked {
             Some(asked) if now_ps >= asked.polled_ps + EVERY_PS => asked.polled_ps = now_ps,
             _ => return Ok(()),

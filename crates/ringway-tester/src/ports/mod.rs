@@ -6,11 +6,11 @@ pub(crate) mod management;
 pub(crate) mod neighbour;
 pub(crate) mod outbox;
 pub(crate) mod rings;
-pub(crate) mod sleep;
+mod set;
 pub(crate) mod tsc;
 
 pub use announce::MOST_ANNOUNCED;
 pub use guard::refuse;
-pub use rings::{RealRx, RealTx};
-pub(crate) use rings::{held, own_drops};
+pub use rings::{ReceiveRings, SendRing, TrainFrame};
+pub use set::{Clocked, PortSet};
 pub use tsc::RealClock;

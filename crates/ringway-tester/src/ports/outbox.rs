@@ -16,7 +16,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    pub(super) fn put(&self, frame: Vec<u8>) {
+    pub(crate) fn put(&self, frame: Vec<u8>) {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         if frames.len() < MOST_ANSWERS {
             frames.push(frame);
@@ -25,7 +25,7 @@ impl Outbox {
     }
 
     /// Sends what waits, if anything does.
-    pub(super) fn flush(&self, ring: &mut TxRing) -> Result<()> {
+    pub(crate) fn flush(&self, ring: &mut TxRing) -> Result<()> {
         if !self.any.swap(false, Relaxed) {
             return Ok(());
         }

@@ -1,72 +1,90 @@
-//! The two sides of a trial over rings.
-
-use std::sync::Arc;
+//! Rings of a port as the two sides of a trial: trains of frames go out, and what came in is entered into the books.
 
 use ringway::{CounterWatch, Counters, DropReason, Result, RxRing, TxRing, time::monotonic_ns};
 
-use super::management::Back;
-use super::neighbour::Side;
-use super::outbox::Outbox;
 use crate::trial::format::FCS;
 use crate::trial::frame::{Kind, age_ps, classify};
-use crate::trial::frames::Frames;
 use crate::trial::ledger::Ledger;
-use crate::trial::port::{Clock, RxPort, Train, TxPort};
+use crate::trial::port::{Clock, Train};
+use crate::trial::rate::SECOND;
 use crate::trial::schedule::BURST;
 
 /// How long frames in a ring may take to leave when all are written.
 const DRAIN_NS: u64 = 50_000_000;
 
+/// Syncs in which old frames are taken out of a ring at most: an endless source is never empty.
+const DRAINS: u32 = 64;
+
 /// Frames that a port lost by itself; the drops of a `fault:` port are the device's.
-pub(crate) fn own_drops(counters: &Counters) -> u64 {
+fn own_drops(counters: &Counters) -> u64 {
     counters.dropped() - counters.drops(DropReason::Injected)
 }
 
-/// Frames in a ring that nobody takes, and frames that its port itself dropped after the first `lost_before`.
-pub(crate) fn held(ring: &mut TxRing, counters: &CounterWatch, lost_before: u64) -> Result<u64> {
-    let start = monotonic_ns();
-    while ring.pending() > 0 && monotonic_ns() - start < DRAIN_NS {
-        ring.sync()?;
-    }
-    let lost = own_drops(&counters.counters().tx) - lost_before;
-    Ok(u64::from(ring.pending()) + lost)
+/// One frame of a train, as it is to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct TrainFrame {
+    /// Its number in the stream.
+    pub seq: u64,
+    /// When it leaves, nanoseconds.
+    pub now_ns: u64,
+    /// Bytes, FCS included.
+    pub size: u32,
 }
 
-/// Sends test frames on a ring.
+/// The ring of a port that frames leave by.
 #[derive(Debug)]
-pub struct RealTx {
-    pub(crate) ring: TxRing,
-    pub(crate) frames: Frames,
-    /// What comes in where frames leave; a port that also receives a stream has none.
-    pub(crate) back: Option<Back>,
-    pub(crate) outbox: Arc<Outbox>,
-    pub(crate) counters: CounterWatch,
+pub struct SendRing {
+    ring: TxRing,
+    counters: CounterWatch,
     /// How far ahead of time frames are written: more than nothing under a virtual clock only.
-    pub(crate) ahead_ps: u64,
+    ahead_ps: u64,
     /// Frames that the port had lost before the trial.
-    pub(crate) lost_before: u64,
+    lost_before: u64,
     /// Where a frame longer than a buffer is written first.
-    pub(crate) long: Vec<u8>,
+    long: Vec<u8>,
 }
 
-impl TxPort for RealTx {
-    fn send(&mut self, train: &Train<'_>) -> Result<u64> {
-        if let Some(back) = &mut self.back {
-            back.turn(train.leaves_ps(0), &self.outbox)?;
-        }
-        self.outbox.flush(&mut self.ring)?;
+impl SendRing {
+    /// A ring of the port with these counters.
+    #[must_use]
+    pub fn new(ring: TxRing, counters: CounterWatch) -> Self {
+        Self { ring, counters, ahead_ps: 0, lost_before: 0, long: Vec::new() }
+    }
+
+    /// A trial begins, with frames of at most `longest` bytes, FCS included, in buffers of `buf_size`.
+    pub fn begin(&mut self, longest: u32, buf_size: u32) {
+        self.lost_before = own_drops(&self.counters.counters().tx);
+        let longest = longest - FCS;
+        self.long.resize(if longest > buf_size { longest as usize } else { 0 }, 0);
+    }
+
+    /// Under a virtual clock: writes frames ahead that come at `rate` a second, half of the `room` of their receiver at most.
+    pub fn write_ahead(&mut self, room: u64, rate: f64) {
+        let burst = BURST.min(room / 2).max(1);
+        self.ahead_ps = ((burst as f64 / rate * SECOND as f64) as u64).max(1);
+    }
+
+    /// Sends the frames of a train that there is room for, and returns how many. `write` writes one, and returns its length.
+    ///
+    /// # Errors
+    /// When the port is gone.
+    #[inline]
+    pub fn send(
+        &mut self,
+        train: &Train<'_>,
+        mut write: impl FnMut(&mut [u8], TrainFrame) -> usize,
+    ) -> Result<u64> {
         let mut burst = self.ring.burst();
         let mut sent = 0;
         while sent < train.count {
-            let (seq, size) = (train.first + sent, train.size(sent));
-            let now_ns = train.leaves_ps(sent) / 1000;
-            let len = (size - FCS) as usize;
-            if len > self.long.len() {
+            let seq = train.first + sent;
+            let frame = TrainFrame { seq, now_ns: train.leaves_ps(sent) / 1000, size: train.size(sent) };
+            if self.long.is_empty() {
                 let Some(mut slot) = burst.next_slot() else { break };
-                let len = self.frames.write(slot.buf(), seq, now_ns, size);
+                let len = write(slot.buf(), frame);
                 slot.send(len);
             } else {
-                let len = self.frames.write(&mut self.long, seq, now_ns, size);
+                let len = write(&mut self.long, frame);
                 if !burst.push(&self.long[..len]) {
                     break;
                 }
@@ -80,37 +98,81 @@ impl TxPort for RealTx {
         Ok(sent)
     }
 
-    fn ahead_ps(&self) -> u64 {
+    /// How far ahead of time frames are written.
+    #[must_use]
+    pub fn ahead_ps(&self) -> u64 {
         self.ahead_ps
     }
 
-    /// Frames in the ring that nobody takes, and frames that the port itself dropped.
-    fn pending(&mut self) -> Result<u64> {
-        held(&mut self.ring, &self.counters, self.lost_before)
+    /// Frames in the ring that nobody takes, and frames that the port itself dropped in this trial.
+    ///
+    /// # Errors
+    /// When the port is gone.
+    pub fn pending(&mut self) -> Result<u64> {
+        let start = monotonic_ns();
+        while self.ring.pending() > 0 && monotonic_ns() - start < DRAIN_NS {
+            self.ring.sync()?;
+        }
+        let lost = own_drops(&self.counters.counters().tx) - self.lost_before;
+        Ok(u64::from(self.ring.pending()) + lost)
+    }
+
+    /// The ring, for frames beside the trains.
+    pub fn ring(&mut self) -> &mut TxRing {
+        &mut self.ring
     }
 }
 
-/// Receives test frames from the rings of a port.
+/// The rings of a port that frames come in by.
 #[derive(Debug)]
-pub struct RealRx<C> {
-    pub(crate) rings: Vec<RxRing>,
-    /// Sends answers, unless a [`RealTx`] has the ring.
-    pub(crate) replies: Option<TxRing>,
-    pub(crate) outbox: Arc<Outbox>,
-    pub(crate) side: Side,
-    pub(crate) clock: C,
-    pub(crate) counters: CounterWatch,
-    pub(crate) stream: u16,
+pub struct ReceiveRings<C> {
+    rings: Vec<RxRing>,
+    counters: CounterWatch,
+    clock: C,
     /// Under a virtual clock a frame has no age.
-    pub(crate) ageless: bool,
-    pub(crate) slots_per_frame: u32,
-    /// The port sends to itself: what does not fit stays with the sender, and shows there.
-    pub(crate) own: bool,
+    ageless: bool,
+    slots_per_frame: u32,
 }
 
-impl<C: Clock> RxPort for RealRx<C> {
-    fn poll(&mut self, _now_ps: u64, ledger: &mut Ledger) -> Result<u64> {
+impl<C: Clock> ReceiveRings<C> {
+    /// Rings of the port with these counters; under a virtual clock frames are `ageless`.
+    #[must_use]
+    pub fn new(rings: Vec<RxRing>, counters: CounterWatch, clock: C, ageless: bool) -> Self {
+        Self { rings, counters, clock, ageless, slots_per_frame: 1 }
+    }
+
+    /// A trial begins, with frames of at most `longest` bytes, FCS included, in buffers of `buf_size`; what lies in the rings belongs to
+    /// none.
+    ///
+    /// # Errors
+    /// When the port is gone.
+    pub fn begin(&mut self, longest: u32, buf_size: u32) -> Result<()> {
+        self.slots_per_frame = (longest - FCS).div_ceil(buf_size);
+        for ring in &mut self.rings {
+            for _ in 0..DRAINS {
+                if ring.sync()? == 0 {
+                    break;
+                }
+                ring.burst(u32::MAX).for_each(drop);
+            }
+        }
+        Ok(())
+    }
+
+    /// Enters what arrived, and returns how many frames. `hint` is about the number of the next test frame, and `foreign` gets the
+    /// frames that are none.
+    ///
+    /// # Errors
+    /// When the port is gone.
+    #[inline]
+    pub fn poll(
+        &mut self,
+        ledger: &mut Ledger,
+        hint: impl Fn(&Ledger) -> u64,
+        mut foreign: impl FnMut(&[u8]),
+    ) -> Result<u64> {
         let mut frames = 0;
+        let mut whole = Vec::new();
         for ring in &mut self.rings {
             if ring.sync()? == 0 {
                 continue;
@@ -119,7 +181,6 @@ impl<C: Clock> RxPort for RealRx<C> {
             ring.fetch(BURST as u32);
             for frame in ring.burst(u32::MAX) {
                 frames += 1;
-                let mut whole = Vec::new();
                 let bytes = if frame.is_chained() {
                     whole.resize(frame.len(), 0);
                     frame.copy_to(&mut whole);
@@ -127,7 +188,7 @@ impl<C: Clock> RxPort for RealRx<C> {
                 } else {
                     frame.bytes()
                 };
-                match classify(bytes, ledger.next(self.stream)) {
+                match classify(bytes, hint(ledger)) {
                     Kind::Test { stream, seq, time_ns } => {
                         let age = if self.ageless { 0 } else { age_ps(now / 1000, time_ns) };
                         ledger.frame(stream, seq, now, age);
@@ -135,29 +196,25 @@ impl<C: Clock> RxPort for RealRx<C> {
                     Kind::Corrupted => ledger.corrupted(),
                     Kind::Foreign => {
                         ledger.foreign();
-                        if let Some(answer) = self.side.answer(bytes) {
-                            self.outbox.put(answer);
-                        }
+                        foreign(bytes);
                     }
                 }
             }
         }
-        if let Some(ring) = &mut self.replies {
-            self.outbox.flush(ring)?;
-        }
         Ok(frames)
     }
 
-    fn capacity(&self) -> u64 {
-        if self.own {
-            return u64::MAX;
-        }
+    /// Frames of the trial that the rings hold.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
         // One flow may have one ring only.
         let slots = self.rings.iter().map(|ring| ring.slots() - 1).min().unwrap_or(0);
         u64::from(slots / self.slots_per_frame.max(1))
     }
 
-    fn dropped(&self) -> u64 {
+    /// Frames that the port itself has lost since it was opened.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
         own_drops(&self.counters.counters().rx)
     }
 }

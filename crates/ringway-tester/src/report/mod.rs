@@ -9,7 +9,6 @@
 
 pub mod check;
 pub mod page;
-pub(crate) mod plot;
-pub(crate) mod scale;
-pub(crate) mod text;
-pub mod time;
+pub mod plot;
+pub mod scale;
+pub mod text;

@@ -83,7 +83,7 @@ pub fn escape(text: &str) -> String {
 }
 
 /// The beginning of a header, which stays open: what was measured, and what has to stand next to every number of it.
-pub(crate) fn head(title: &str, device: &str, labels: &[String]) -> String {
+pub fn head(title: &str, device: &str, labels: &[String]) -> String {
     let labels: String = labels.iter().map(|label| format!("<li>{}</li>\n", escape(label))).collect();
     format!(
         "<header>\n<h1>{}</h1>\n<p class=\"lead\"><code>{}</code></p>\n<ul>\n{labels}</ul>\n",
@@ -92,22 +92,12 @@ pub(crate) fn head(title: &str, device: &str, labels: &[String]) -> String {
     )
 }
 
-pub(crate) fn part(title: &str, plot: String, heads: &[&str], rows: Vec<Vec<String>>) -> String {
-    section(title, plot, heads, rows, "")
-}
-
 /// A chart, a table and what comes behind; nothing without rows.
-pub(crate) fn section(
-    title: &str,
-    plot: String,
-    heads: &[&str],
-    rows: Vec<Vec<String>>,
-    more: &str,
-) -> String {
+pub fn section(title: &str, plot: &str, heads: &[&str], rows: &[Vec<String>], more: &str) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    format!("<section>\n<h2>{}</h2>\n{plot}{}{more}</section>\n", escape(title), table(heads, &rows))
+    format!("<section>\n<h2>{}</h2>\n{plot}{}{more}</section>\n", escape(title), table(heads, rows))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const COLOURS: usize = 7;
 
 /// How a series is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub enum Mark {
     /// Dots, joined.
     Line,
     /// Dots.
@@ -29,36 +29,43 @@ pub(crate) enum Mark {
 
 /// Points that belong together.
 #[derive(Debug)]
-pub(crate) struct Series {
-    pub(crate) name: String,
-    pub(crate) points: Vec<(f64, f64)>,
-    pub(crate) mark: Mark,
+pub struct Series {
+    /// What the legend calls them.
+    pub name: String,
+    /// Places in the units of the axes.
+    pub points: Vec<(f64, f64)>,
+    /// How they are drawn.
+    pub mark: Mark,
 }
 
 impl Series {
     /// A line.
-    pub(crate) fn line(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+    pub fn line(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { name: name.into(), points, mark: Mark::Line }
     }
 
     /// The same points, drawn in another way.
-    pub(crate) fn marked(self, mark: Mark) -> Self {
+    pub fn marked(self, mark: Mark) -> Self {
         Self { mark, ..self }
     }
 }
 
 /// A chart with its axes, which go from the first tick to the last.
 #[derive(Debug)]
-pub(crate) struct Chart {
-    pub(crate) label: String,
-    pub(crate) x_ticks: Vec<Tick>,
-    pub(crate) y_ticks: Vec<Tick>,
-    pub(crate) series: Vec<Series>,
+pub struct Chart {
+    /// What it shows.
+    pub label: String,
+    /// Places on the axis below.
+    pub x_ticks: Vec<Tick>,
+    /// Places on the axis to the left.
+    pub y_ticks: Vec<Tick>,
+    /// What is drawn.
+    pub series: Vec<Series>,
 }
 
 impl Chart {
     /// The picture, what it shows above and its lines below.
-    pub(crate) fn figure(&self) -> String {
+    pub fn figure(&self) -> String {
         let label = escape(&self.label);
         let mut out = format!(
             "<figure>\n<figcaption>{label}</figcaption>\n\

@@ -1,10 +1,10 @@
 //! Ticks of axes: places and texts.
 
 /// A place on an axis and what is written there; nothing where lines stand too near.
-pub(crate) type Tick = (f64, String);
+pub type Tick = (f64, String);
 
 /// Round places from zero to a little above `most`.
-pub(crate) fn ticks(most: f64, text: impl Fn(f64) -> String) -> Vec<Tick> {
+pub fn ticks(most: f64, text: impl Fn(f64) -> String) -> Vec<Tick> {
     let most = most.max(1e-9);
     let power = 10f64.powf((most / 4.0).log10().floor());
     let step = [1.0, 2.0, 2.5, 5.0, 10.0]
@@ -17,7 +17,7 @@ pub(crate) fn ticks(most: f64, text: impl Fn(f64) -> String) -> Vec<Tick> {
 }
 
 /// Whole percents.
-pub(crate) fn percents() -> Vec<Tick> {
+pub fn percents() -> Vec<Tick> {
     (0..=5).map(|k| f64::from(20 * k)).map(|p| (p, format!("{p} %"))).collect()
 }
 
@@ -34,7 +34,7 @@ const ENOUGH: usize = 4;
 
 /// Round places of a logarithmic axis that hold `low` to `high` between them: the coarsest that are enough. A place is the logarithm to
 /// base ten.
-pub(crate) fn log_ticks(low: f64, high: f64, text: impl Fn(f64) -> String) -> Vec<Tick> {
+pub fn log_ticks(low: f64, high: f64, text: impl Fn(f64) -> String) -> Vec<Tick> {
     let low = low.max(1e-9);
     let high = high.max(low);
     let of = |steps: &&[u32]| around(&places(low, high, steps), low, high);
@@ -66,7 +66,7 @@ fn wider(low: f64, high: f64) -> Vec<f64> {
 }
 
 /// 14880952 as `14.9 M`: the shortest text that a tick needs.
-pub(crate) fn short(n: f64) -> String {
+pub fn short(n: f64) -> String {
     let (value, unit) = match n {
         n if n < 1e3 => (n, ""),
         n if n < 1e6 => (n / 1e3, " k"),
@@ -77,7 +77,7 @@ pub(crate) fn short(n: f64) -> String {
 }
 
 /// A duration without needless digits: `5.5 us`.
-pub(crate) fn short_ns(ns: f64) -> String {
+pub fn short_ns(ns: f64) -> String {
     let (value, unit) = match ns {
         n if n < 1e3 => (n, "ns"),
         n if n < 1e6 => (n / 1e3, "us"),

@@ -1,7 +1,7 @@
 //! Tables and numbers for the terminal.
 
 /// A table: columns are as wide as their longest cell, the first to the left and the others to the right.
-pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+pub fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let width = |k: usize| {
         rows.iter().map(|row| row[k].chars().count()).chain([heads[k].chars().count()]).max().unwrap_or(0)
     };
@@ -19,14 +19,14 @@ pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// 1234567 as "1,234,567".
-pub(crate) fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(|g| std::str::from_utf8(g).unwrap_or_default());
     groups.collect::<Vec<_>>().join(",")
 }
 
 /// Nanoseconds with a unit, four digits.
-pub(crate) fn short_time(ns: f64) -> String {
+pub fn short_time(ns: f64) -> String {
     let (value, unit) = match ns {
         n if n < 1e3 => (n, "ns"),
         n if n < 1e6 => (n / 1e3, "us"),

@@ -7,9 +7,12 @@ use std::time::{Duration, Instant};
 /// How long a command may go on when its end is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How often it is looked whether one has ended.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// A command that runs. One that is dropped goes on.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub struct Running {
     /// What it is for, and what it is: `reset command 'reboot'`.
     what: String,
     child: Child,
@@ -17,7 +20,7 @@ pub(crate) struct Running {
 
 impl Running {
     /// Runs `command` in a shell, with more words behind it. `what` says what it is for.
-    pub(crate) fn start(what: &str, command: &str, words: &[String]) -> Result<Self, String> {
+    pub fn start(what: &str, command: &str, words: &[String]) -> Result<Self, String> {
         let what = format!("{what} '{command}'");
         let script = if words.is_empty() { command.to_owned() } else { format!("{command} \"$@\"") };
         let child = Command::new("sh")
@@ -31,7 +34,7 @@ impl Running {
     }
 
     /// Whether it has ended, and if so, well.
-    pub(crate) fn ended(&mut self) -> Option<Result<(), String>> {
+    pub fn ended(&mut self) -> Option<Result<(), String>> {
         match self.child.try_wait() {
             Ok(None) => None,
             Ok(Some(status)) => Some(self.judge(status)),
@@ -40,20 +43,29 @@ impl Running {
     }
 
     /// Waits for its end, within bounds; says what went wrong.
-    pub(crate) fn end(mut self) -> Result<(), String> {
-        let until = Instant::now() + PATIENCE;
+    pub fn end(self) -> Result<(), String> {
+        self.end_within(PATIENCE, &mut || true).map(drop)
+    }
+
+    /// Waits for its end, for `patience` at most; says what went wrong. False when `go_on` said no meanwhile: it is ended then.
+    pub fn end_within(mut self, patience: Duration, go_on: &mut dyn FnMut() -> bool) -> Result<bool, String> {
+        let until = Instant::now() + patience;
         loop {
             match self.ended() {
-                Some(ended) => return ended,
-                None if Instant::now() < until => thread::sleep(Duration::from_millis(10)),
+                Some(ended) => return ended.map(|()| true),
+                None if !go_on() => return self.kill().map(|()| false),
+                None if Instant::now() < until => thread::sleep(LOOK),
                 None => break,
             }
         }
-        let seconds = PATIENCE.as_secs();
-        match self.child.kill().and_then(|()| self.child.wait()) {
-            Ok(_) => Err(format!("{} was ended after {seconds} s; it has to return by itself", self.what)),
-            Err(e) => Err(format!("{} runs on after {seconds} s: {e}", self.what)),
-        }
+        self.kill()?;
+        Err(format!("{} was ended after {} s; it has to return by itself", self.what, patience.as_secs()))
+    }
+
+    /// Ends it. One that has ended by itself meanwhile is as good.
+    fn kill(&mut self) -> Result<(), String> {
+        let ended = self.child.kill().and_then(|()| self.child.wait());
+        ended.map(drop).map_err(|e| format!("{} runs on: {e}", self.what))
     }
 
     fn judge(&self, status: ExitStatus) -> Result<(), String> {
@@ -62,7 +74,7 @@ impl Running {
 }
 
 /// Runs a command to its end.
-pub(crate) fn run(what: &str, command: &str, words: &[String]) -> Result<(), String> {
+pub fn run(what: &str, command: &str, words: &[String]) -> Result<(), String> {
     Running::start(what, command, words)?.end()
 }
 
@@ -75,6 +87,14 @@ mod tests {
         assert_eq!(run("reset command", "true", &[]), Ok(()));
         let why = run("reset command", "exit 3", &[]).unwrap_err();
         assert_eq!(why, "reset command 'exit 3' failed: exit status: 3");
+        let within = |command: &str, patience, go_on| {
+            Running::start("flush command", command, &[]).unwrap().end_within(patience, &mut || go_on)
+        };
+        let long = Duration::from_secs(100);
+        assert_eq!(within("true", long, true), Ok(true));
+        assert_eq!(within("sleep 100", long, false), Ok(false));
+        let why = within("sleep 100", Duration::ZERO, true).unwrap_err();
+        assert_eq!(why, "flush command 'sleep 100' was ended after 0 s; it has to return by itself");
     }
 
     #[test]

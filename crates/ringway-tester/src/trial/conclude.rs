@@ -5,7 +5,6 @@ use super::fault::TesterFault;
 use super::ledger::{Gap, Received, seconds};
 use super::marks::Marks;
 use super::pauses::Pauses;
-use super::rate::MICROSECOND;
 use super::result::{Extra, StreamCounts, TrialResult};
 use super::schedule::Schedule;
 use super::spec::TrialSpec;
@@ -43,8 +42,10 @@ pub(crate) fn conclude(
     let (mut latencies, mut lateness) = (Latencies::new(), Latencies::new());
     for e in ends {
         t.add(e, schedule, &marks, &mut latencies, &mut lateness);
-        t.offered_fps += offered(&e.departures, schedule);
-        t.faults.extend(faults(order, schedule, &marks, e, interrupted));
+        t.offered_fps += e.departures.offered_fps(schedule);
+        let short = e.departures.fault(schedule, order.exact).filter(|_| !interrupted);
+        let sent = e.departures.sent - marks.below(e.departures.sent);
+        t.faults.extend(short.into_iter().chain(e.collected.faults(sent)));
     }
     if interrupted {
         t.faults.push(TesterFault::Interrupted);
@@ -62,45 +63,6 @@ pub(crate) fn conclude(
         t.lateness = lateness.summary();
     }
     t
-}
-
-/// Frames a second while the stream was sent: `n` frames take `n - 1` gaps, and the last one its time on schedule.
-pub(crate) fn offered(d: &Departures, schedule: &Schedule) -> f64 {
-    let spaced = d.span_ps.1.saturating_sub(d.span_ps.0);
-    let last = schedule.end_ps().saturating_sub(schedule.due_ps(schedule.frames().saturating_sub(1)));
-    d.sent as f64 / seconds(spaced + last.max(1))
-}
-
-fn faults(
-    order: &TrialSpec,
-    schedule: &Schedule,
-    marks: &Marks,
-    e: &LoopEnds,
-    interrupted: bool,
-) -> Vec<TesterFault> {
-    let allowed = if order.exact { 0 } else { (schedule.peak() * seconds(10 * MICROSECOND)) as u64 };
-    let mut faults = Vec::new();
-    if e.departures.short > allowed && !interrupted {
-        faults.push(TesterFault::Short { frames: e.departures.short, allowed });
-    }
-    let (pauses, c) = (&e.collected.pauses, &e.collected);
-    if pauses.too_long > 0 {
-        let (longest_ns, allowed_ns) = (pauses.longest_ns, c.slack_ps / 1000);
-        faults.push(TesterFault::Stalled { times: pauses.too_long, longest_ns, allowed_ns });
-    }
-    let late = c.ledger.total().late;
-    if late > 0 {
-        faults.push(TesterFault::Late { frames: late });
-    }
-    if c.dropped > 0 {
-        faults.push(TesterFault::Overrun { frames: c.dropped });
-    }
-    let unique = c.ledger.stream(e.stream).unique;
-    let sent = e.departures.sent - marks.below(e.departures.sent);
-    if unique > sent {
-        faults.push(TesterFault::Excess { frames: unique - sent });
-    }
-    faults
 }
 
 impl TrialResult {

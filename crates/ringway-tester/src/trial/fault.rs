@@ -49,6 +49,12 @@ pub enum TesterFault {
 }
 
 impl TesterFault {
+    /// Whether fewer frames left than asked for.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        matches!(self, Self::Short { .. })
+    }
+
     /// What lets the next run have a result, where the text does not say it.
     #[must_use]
     pub fn cure(&self) -> Option<&'static str> {

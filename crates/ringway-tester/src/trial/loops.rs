@@ -2,23 +2,21 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::Duration;
+use std::sync::atomic::Ordering::Relaxed;
 
 use ringway::Result;
 
-use super::collect::{Collector, Span};
+use super::collect::{Collector, Expected, Span};
+use super::ledger::Ledger;
+use super::pollers::{Cpus, HEAD_START_PS, Pollers};
 use super::port::{Clock, RxPort, TxPort};
-use super::rate::MILLISECOND;
 use super::result::TrialResult;
 use super::schedule::Schedule;
 use super::transmit::{Flight, Transmitter};
 use crate::trial::conclude::{LoopEnds, conclude};
 use crate::trial::polled::{Polled, Work};
 use crate::trial::spec::TrialSpec;
-use ringway_engine::affinity;
+use ringway_engine::{Signals, WorkerError, crew};
 
 /// One direction: frames of a stream go from `tx` to `rx`.
 #[derive(Debug)]
@@ -44,12 +42,6 @@ pub struct Live {
 
 /// Called with live numbers; false ends the trial.
 pub type Watch<'a> = dyn FnMut(Live) -> bool + 'a;
-
-/// How often live numbers are shown in real time.
-pub(crate) const LIVE: Duration = Duration::from_millis(100);
-
-/// Threads are started this long before the first frame is due.
-pub(crate) const HEAD_START_PS: u64 = 5 * MILLISECOND;
 
 /// Turns between two live numbers in lock step.
 const LIVE_TURNS: u64 = 256;
@@ -143,17 +135,6 @@ pub fn lock_step_with<T: TxPort, R: RxPort>(
     Ok(TrialResult { device: work, ..conclude(order, &schedule, &ends, interrupted) })
 }
 
-/// CPUs that the loops of a trial are kept on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cpus(pub Vec<usize>);
-
-impl Cpus {
-    /// Keeps the calling thread, the `k`th, on its CPU, if there are any.
-    pub(crate) fn pin(&self, k: usize) -> Result<()> {
-        if self.0.is_empty() { Ok(()) } else { affinity::pin(self.0[k % self.0.len()]) }
-    }
-}
-
 /// Runs a trial in real time: each sender and each receiver polls in a thread of its own. All share the start.
 ///
 /// # Errors
@@ -169,70 +150,31 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     let flights = flights(directions.len());
     let start = clock.now_ps() + HEAD_START_PS;
     let close = start + schedule.end_ps() + order.wait_ps;
-    let stop = AtomicBool::new(false);
-    let (ends, interrupted) = thread::scope(|scope| {
+    let signals = Signals::new();
+    let (ends, interrupted) = crew(&signals, |crew| {
+        let mut pollers = Pollers::new(crew, &signals, cpus);
         let mut running = Vec::new();
-        // Closed when the last thread has dropped its end.
-        let (working, over) = mpsc::channel::<()>();
         for (k, (direction, flight)) in directions.iter_mut().zip(&flights).enumerate() {
-            let (mut transmitter, mut collector) = ends(direction, flight, &schedule, (start, close), order);
-            let (stop, senders, receivers) = (&stop, working.clone(), working.clone());
-            let sending = scope.spawn(move || {
-                let _working = senders;
-                let done = cpus.pin(2 * k).and_then(|()| {
-                    while !stop.load(Relaxed) && transmitter.turn(clock.now_ps())? {
-                        std::hint::spin_loop();
-                    }
-                    transmitter.finish(clock.now_ps())
-                });
-                // A receiver must not wait for frames of a sender that failed.
-                stop.fetch_or(done.is_err(), Relaxed);
-                done.map(|()| transmitter)
-            });
-            let receiving = scope.spawn(move || {
-                let _working = receivers;
-                let done = cpus.pin(2 * k + 1).and_then(|()| {
-                    while !stop.load(Relaxed) && collector.turn(clock.now_ps())? {
-                        std::hint::spin_loop();
-                    }
-                    Ok(())
-                });
-                stop.fetch_or(done.is_err(), Relaxed);
-                done.map(|()| collector)
-            });
+            let (transmitter, collector) = ends(direction, flight, &schedule, (start, close), order);
+            let sending = pollers.start(
+                format!("sender {k}"),
+                transmitter,
+                |transmitter| transmitter.turn(clock.now_ps()),
+                |mut transmitter| transmitter.finish(clock.now_ps()).map(|()| transmitter),
+            );
+            let turn = |collector: &mut Collector<'_, _, _>| collector.turn(clock.now_ps());
+            let receiving = pollers.start(format!("receiver {k}"), collector, turn, Ok);
             running.push((sending, receiving));
         }
-        drop(working);
-        let interrupted =
-            watched(&over, &stop, || watch(live(&flights, clock.now_ps().saturating_sub(start))));
+        let interrupted = pollers.watch(|| watch(live(&flights, clock.now_ps().saturating_sub(start))));
         let ends = running.into_iter().map(|(s, r)| {
-            let (transmitter, collector) = (joined(s), joined(r));
+            let (transmitter, collector) = (s.join(), r.join());
             Ok(finished(transmitter?, collector?))
         });
-        let ends = ends.collect::<Result<Vec<LoopEnds>>>();
+        let ends = ends.collect::<std::result::Result<Vec<LoopEnds>, WorkerError>>();
         (ends, interrupted)
     });
-    Ok(conclude(order, &schedule, &ends?, interrupted))
-}
-
-/// What a thread returned. A panic in it goes on in the caller.
-pub(crate) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// Tells live numbers until the threads are `over`; returns whether `tell` ended them by saying no. A thread
-/// that wakes up here takes a CPU from a thread that polls, so it does seldom.
-pub(crate) fn watched(over: &mpsc::Receiver<()>, stop: &AtomicBool, mut tell: impl FnMut() -> bool) -> bool {
-    let mut interrupted = false;
-    loop {
-        if !tell() {
-            interrupted = true;
-            stop.store(true, Relaxed);
-        }
-        if over.recv_timeout(LIVE) == Err(RecvTimeoutError::Disconnected) {
-            return interrupted;
-        }
-    }
+    Ok(conclude(order, &schedule, &ends.map_err(|e| e.error)?, interrupted))
 }
 
 fn ends<'a, T: TxPort, R: RxPort>(
@@ -241,25 +183,22 @@ fn ends<'a, T: TxPort, R: RxPort>(
     schedule: &'a Schedule,
     (start_ps, close_ps): (u64, u64),
     order: &TrialSpec,
-) -> (Transmitter<'a, T>, Collector<'a, R>) {
+) -> (Transmitter<'a, T>, Collector<'a, R, impl Fn() -> u64>) {
     let wait_ps = close_ps - start_ps - schedule.end_ps();
     let transmitter =
         Transmitter::new(&mut direction.tx, schedule, flight, direction.stream, start_ps, wait_ps);
-    let span = Span { start_ps, close_ps };
-    let marks = order.variant.marks(schedule);
-    let collector = Collector::new(
-        &mut direction.rx,
-        flight,
-        direction.stream,
-        schedule.peak(),
-        span,
-        order.latency,
-        marks,
-    );
+    let ledger = Ledger::new(direction.stream, 1).with_marks(order.variant.marks(schedule));
+    let ledger = if order.latency { ledger.with_latencies() } else { ledger };
+    let sent = || flight.sent.load(Relaxed);
+    let expected = Expected { sent, received: &flight.received, peak: schedule.peak(), senders: 1 };
+    let collector = Collector::new(&mut direction.rx, ledger, expected, Span { start_ps, close_ps });
     (transmitter, collector)
 }
 
-fn finished<T: TxPort, R: RxPort>(transmitter: Transmitter<'_, T>, collector: Collector<'_, R>) -> LoopEnds {
-    let stream = collector.stream();
+fn finished<T: TxPort, R: RxPort>(
+    transmitter: Transmitter<'_, T>,
+    collector: Collector<'_, R, impl Fn() -> u64>,
+) -> LoopEnds {
+    let stream = transmitter.stream();
     LoopEnds { stream, departures: transmitter.into_report(), collected: collector.into_report() }
 }

@@ -1,12 +1,12 @@
 //! Devices of this process that work when the tester polls them.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 use ringway::Result;
+use ringway_engine::Signals;
 use serde::{Deserialize, Serialize};
 
 /// A device that moves what waits at its ports when it is polled, and nothing otherwise.
@@ -54,28 +54,21 @@ const NAP: Duration = Duration::from_micros(20);
 pub(crate) fn beside<T>(
     device: Option<&mut (dyn Polled + '_)>,
     threads: usize,
-    pin: impl FnOnce() -> Result<()> + Send,
+    cpu: Option<usize>,
     job: impl FnOnce() -> Result<T>,
 ) -> Result<(T, Option<Work>)> {
     let Some(device) = device else { return Ok((job()?, None)) };
-    let over = AtomicBool::new(false);
     let crowded = thread::available_parallelism().is_ok_and(|cpus| cpus.get() <= threads);
-    thread::scope(|scope| {
-        let working = scope.spawn(|| {
-            pin()?;
-            work(device, crowded, &over)
-        });
-        let done = job();
-        over.store(true, Relaxed);
-        let work = working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok((done?, Some(work?)))
-    })
+    let signals = Signals::new();
+    let (worked, done) =
+        ringway_engine::beside(&signals, "device", cpu, || work(device, crowded, &signals), job);
+    Ok((done?, Some(worked.map_err(|e| e.error)?)))
 }
 
-fn work(device: &mut dyn Polled, crowded: bool, over: &AtomicBool) -> Result<Work> {
+fn work(device: &mut dyn Polled, crowded: bool, signals: &Signals) -> Result<Work> {
     let (mut work, mut idle) = (Work::default(), 0);
     let mut before = thread_ns();
-    while !over.load(Relaxed) {
+    while !signals.stopped() {
         let frames = device.poll()?;
         let now = thread_ns();
         if frames > 0 {
@@ -102,6 +95,8 @@ fn thread_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
     use ringway::{Error, ErrorKind};
 
     /// Works on a frame in every other turn, and fails after so many.
@@ -124,36 +119,26 @@ mod tests {
     #[test]
     fn turns_with_frames_count() {
         let mut worker = Worker(u64::MAX);
-        let ((), work) = beside(
-            Some(&mut worker),
-            1,
-            || Ok(()),
-            || {
-                thread::sleep(Duration::from_millis(5));
-                Ok(())
-            },
-        )
+        let ((), work) = beside(Some(&mut worker), 1, None, || {
+            thread::sleep(Duration::from_millis(5));
+            Ok(())
+        })
         .unwrap();
         let work = work.unwrap();
         assert_eq!(work.frames, (u64::MAX - worker.0) / 2);
         assert!(work.frames == 0 || work.limit_fps().is_some());
         assert_eq!(Work::default().limit_fps(), None);
-        assert_eq!(beside(None, 1, || Ok(()), || Ok(3)).unwrap(), (3, None));
+        assert_eq!(beside(None, 1, None, || Ok(3)).unwrap(), (3, None));
     }
 
     #[test]
     fn a_device_that_fails_is_told() {
-        let failed = beside(
-            Some(&mut Worker(10)),
-            1,
-            || Ok(()),
-            || {
-                while !TIRED.load(Relaxed) {
-                    thread::sleep(Duration::from_millis(1));
-                }
-                Ok(())
-            },
-        );
+        let failed = beside(Some(&mut Worker(10)), 1, None, || {
+            while !TIRED.load(Relaxed) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            Ok(())
+        });
         assert!(failed.unwrap_err().to_string().contains("tired"));
     }
 }

@@ -143,13 +143,13 @@ impl TrialResult {
     /// Whether the only fault is that fewer frames left than asked for: the tester is at its limit.
     #[must_use]
     pub fn only_short(&self) -> bool {
-        !self.faults.is_empty() && self.faults.iter().all(|f| matches!(f, TesterFault::Short { .. }))
+        !self.faults.is_empty() && self.faults.iter().all(TesterFault::is_short)
     }
 
     /// Whether fewer frames left than asked for, whatever else went wrong.
     #[must_use]
     pub fn is_short(&self) -> bool {
-        self.faults.iter().any(|f| matches!(f, TesterFault::Short { .. }))
+        self.faults.iter().any(TesterFault::is_short)
     }
 
     /// Whether the user ended it.

@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use ringway::Result;
 
+use super::fault::TesterFault;
+use super::ledger::seconds;
 use super::pauses::Pauses;
 use super::port::{Train, TxPort};
-use super::rate::MILLISECOND;
+use super::rate::{MICROSECOND, MILLISECOND};
 use super::schedule::{BURST, Cursor, Schedule};
 use ringway_traffic::latency::Latencies;
 
@@ -15,16 +17,16 @@ const GRACE_PS: u64 = 20 * MILLISECOND;
 
 /// What sender and receiver of a stream know of each other, and what live numbers show.
 #[derive(Debug, Default)]
-pub(crate) struct Flight {
+pub struct Flight {
     /// Frames that left.
-    pub(crate) sent: AtomicU64,
+    pub sent: AtomicU64,
     /// Different frames that arrived.
-    pub(crate) received: AtomicU64,
+    pub received: AtomicU64,
 }
 
 /// Sends one stream by its schedule.
 #[derive(Debug)]
-pub(crate) struct Transmitter<'a, T> {
+pub struct Transmitter<'a, T> {
     port: &'a mut T,
     schedule: &'a Schedule,
     flight: &'a Flight,
@@ -41,23 +43,41 @@ pub(crate) struct Transmitter<'a, T> {
 
 /// How the frames of a stream left.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Departures {
+pub struct Departures {
     /// Frames that left.
-    pub(crate) sent: u64,
+    pub sent: u64,
     /// Frames of the schedule that never left.
-    pub(crate) short: u64,
+    pub short: u64,
     /// When the first and the last left, picoseconds after the start.
-    pub(crate) span_ps: (u64, u64),
+    pub span_ps: (u64, u64),
     /// Most frames that left in one turn.
-    pub(crate) largest: u64,
+    pub largest: u64,
     /// How late turns were: for each turn the lateness of its first frame, the latest of it.
-    pub(crate) lateness: Latencies,
-    pub(crate) pauses: Pauses,
+    pub lateness: Latencies,
+    /// Pauses of the loop.
+    pub pauses: Pauses,
+}
+
+impl Departures {
+    /// Frames a second while the stream was sent: `n` frames take `n - 1` gaps, and the last one its time on schedule.
+    #[must_use]
+    pub fn offered_fps(&self, schedule: &Schedule) -> f64 {
+        let spaced = self.span_ps.1.saturating_sub(self.span_ps.0);
+        let last = schedule.end_ps().saturating_sub(schedule.due_ps(schedule.frames().saturating_sub(1)));
+        self.sent as f64 / seconds(spaced + last.max(1))
+    }
+
+    /// What was wrong with the tester where this was sent. Ten microseconds' worth of the schedule may be missing, unless all has to
+    /// leave, to be `exact`.
+    pub fn fault(&self, schedule: &Schedule, exact: bool) -> Option<TesterFault> {
+        let allowed = if exact { 0 } else { (schedule.peak() * seconds(10 * MICROSECOND)) as u64 };
+        (self.short > allowed).then_some(TesterFault::Short { frames: self.short, allowed })
+    }
 }
 
 impl<'a, T: TxPort> Transmitter<'a, T> {
     /// A sender of a schedule that starts at `start_ps`. What it sends at the very last has half of `wait_ps` to arrive, or more.
-    pub(crate) fn new(
+    pub fn new(
         port: &'a mut T,
         schedule: &'a Schedule,
         flight: &'a Flight,
@@ -81,12 +101,17 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
     }
 
     /// How far the port lets the sender run ahead.
-    pub(crate) fn ahead_ps(&self) -> u64 {
+    pub fn ahead_ps(&self) -> u64 {
         self.port.ahead_ps()
     }
 
+    /// The stream that is sent.
+    pub fn stream(&self) -> u16 {
+        self.stream
+    }
+
     /// One turn of the loop; false when the schedule is over.
-    pub(crate) fn turn(&mut self, now_ps: u64) -> Result<bool> {
+    pub fn turn(&mut self, now_ps: u64) -> Result<bool> {
         if self.done || now_ps < self.start_ps {
             return Ok(!self.done);
         }
@@ -111,7 +136,7 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
 
     /// Counts what left, when the loop has ended at `now_ps`. What was not sent is short. If the last turn took too long, what it sent
     /// counts as never sent too: the receiver may have stopped counting when it left.
-    pub(crate) fn finish(&mut self, now_ps: u64) -> Result<()> {
+    pub fn finish(&mut self, now_ps: u64) -> Result<()> {
         let held = if now_ps > self.start_ps + self.until_ps { self.last } else { 0 };
         let stuck = self.port.pending()?;
         self.report.sent = self.cursor.sent().saturating_sub(stuck + held);
@@ -121,7 +146,7 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
     }
 
     /// The account.
-    pub(crate) fn into_report(self) -> Departures {
+    pub fn into_report(self) -> Departures {
         self.report
     }
 

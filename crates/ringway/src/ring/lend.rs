@@ -7,6 +7,7 @@ use super::rx::RxFrame;
 use super::tx::{TxBurst, TxSlot};
 use super::view::RingView;
 use crate::abi::cursor;
+use crate::abi::layout::MAX_CHAIN;
 use crate::count::{DropReason, Field, RingStats};
 
 /// Free slots of an rx ring, for frames that came. All slots of one frame are filled in one call of
@@ -15,12 +16,14 @@ use crate::count::{DropReason, Field, RingStats};
 pub struct Room<'a> {
     /// Never dropped, for that would move the program's head.
     burst: ManuallyDrop<TxBurst<'a>>,
+    view: &'a RingView,
+    stats: &'a RingStats,
 }
 
 impl<'a> Room<'a> {
     /// Slots `[at, end)`.
-    pub(crate) fn over(view: &'a RingView, at: u32, end: u32) -> Self {
-        Self { burst: ManuallyDrop::new(TxBurst::over(view, at, end)) }
+    pub(crate) fn over(view: &'a RingView, at: u32, end: u32, stats: &'a RingStats) -> Self {
+        Self { burst: ManuallyDrop::new(TxBurst::over(view, at, end)), view, stats }
     }
 
     /// Slots left.
@@ -34,7 +37,20 @@ impl<'a> Room<'a> {
         self.burst.next_slot()
     }
 
-    /// Copies a frame into one slot, or several; false when there is no room.
+    /// Bytes of the longest frame that the ring ever has room for.
+    #[must_use]
+    pub fn longest(&self) -> usize {
+        MAX_CHAIN.min(self.view.num() - 1) as usize * self.view.buf_size() as usize
+    }
+
+    /// Counts a frame that came, and that the program does not get, for this reason.
+    pub fn lost(&mut self, why: DropReason) {
+        self.stats.count(Field::In, 1);
+        self.stats.drop(why, 1);
+    }
+
+    /// Copies a frame into one slot, or several; false when there is no room now. For a frame that is longer than
+    /// [`longest`](Self::longest) there never is: say that it is [`lost`](Self::lost).
     pub fn push(&mut self, frame: &[u8]) -> bool {
         self.burst.push(frame)
     }

@@ -1,10 +1,7 @@
 //! Cases of updates: how many there can be, and what they do to lookups.
 
 use std::hint::black_box;
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway_fib::generate::Random;
@@ -19,7 +16,7 @@ use super::stream::BURST;
 use super::stream::{Kind, Stream};
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
-use ringway_engine::affinity::pin;
+use ringway_engine::{Signals, crew};
 
 /// Routes that are withdrawn and announced again.
 const RANDOM: usize = 200_000;
@@ -128,31 +125,28 @@ fn beside<A: Crates>(
     second: &[u16],
     period: Duration,
 ) -> Result<f64, Fault> {
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let writer = scope.spawn(|| -> Result<(), Fault> {
-            pin(SENDER)?;
+    let signals = Signals::new();
+    crew(&signals, |crew| {
+        let writer = crew.start("writer", Some(SENDER), || -> Result<(), Fault> {
             for &(prefix, next_hop) in changes.iter().cycle() {
                 match next_hop {
                     Some(next_hop) => fib.insert(prefix, next_hop),
                     None => fib.withdraw(prefix),
                 }
                 .map_err(broken)?;
-                if next_hop.is_some() && stop.load(Relaxed) {
+                if next_hop.is_some() && signals.stopped() {
                     break;
                 }
             }
             Ok(())
         });
-        let looker = scope.spawn(|| {
-            pin(receiver())?;
-            let rate = look(reader, stream, second, period);
-            stop.store(true, Relaxed);
-            rate
+        let looker = crew.start("looker", Some(receiver()), || {
+            let _over = signals.guard();
+            look(reader, stream, second, period)
         });
-        let rate = looker.join().unwrap_or_else(|panic| resume_unwind(panic));
-        writer.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-        rate
+        let rate = looker.join();
+        writer.join().map_err(|e| e.error)?;
+        rate.map_err(|e| e.error)
     })
 }
 

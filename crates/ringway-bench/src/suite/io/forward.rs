@@ -15,7 +15,7 @@ use crate::peers::testpmd::{self, Driver};
 use crate::peers::{Peer, PeerKind, Traffic};
 use crate::suite::duo::{Control, beside};
 use crate::suite::{Case, Fault, Sample, Unit};
-use ringway_engine::Bridge;
+use ringway_engine::{Bridge, Turns};
 use ringway_lab::Lab;
 use ringway_lab::raw::RawSender;
 use ringway_tester::dut::LinuxBridge;
@@ -61,7 +61,7 @@ pub fn bridging<T>(
 ) -> Result<([PortCounters; 2], T), Fault> {
     let work = |control: &Control<'_>| {
         let [a, b] = OpenOptions::new().open_all([&kind.port("a1"), &kind.port("b0")])?;
-        let mut bridge = Bridge::new(a, b).with_burst(BURST);
+        let mut bridge = Bridge::new(a, b).with_turns(Turns::of(BURST));
         control.ready();
         bridge.run(control.signals())?;
         Ok(bridge.ports().each_ref().map(Port::counters))

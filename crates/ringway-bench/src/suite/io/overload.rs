@@ -16,7 +16,7 @@ use super::{Bed, Links, SENDER, forward, receiver};
 use crate::peers::{Peer, PeerKind};
 use crate::suite::duo::{Control, beside};
 use crate::suite::{Case, Fault, Sample, Unit};
-use ringway_engine::Bridge;
+use ringway_engine::{Bridge, Turns};
 use ringway_lab::Lab;
 
 /// Loads among which the best rate is looked for, in frames per second; then as much as the generator can, several times
@@ -41,7 +41,7 @@ fn ringway(bed: Bed<'_>, kind: Kind) -> Result<Sample, Fault> {
         let work = |control: &Control<'_>| {
             let names = [kind.port("a1"), kind.port("b0")];
             let [a, b] = ringway::OpenOptions::new().open_all([&names[0], &names[1]])?;
-            let mut bridge = Bridge::new(a, b).with_burst(256);
+            let mut bridge = Bridge::new(a, b).with_turns(Turns::of(256));
             control.ready();
             Ok(bridge.run(control.signals())?)
         };

@@ -1,9 +1,6 @@
 //! Our router in a process: a thread on CPU 1, over ports on the links.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
 
 use ringway_router::user::{Options, Router, Side, Watch};
 
@@ -12,37 +9,34 @@ use super::router::Router as Measured;
 use super::world::Place;
 use crate::suite::Fault;
 use crate::suite::bed::receiver;
-use ringway_engine::affinity::pin;
+use ringway_engine::{Background, Signals};
 use ringway_lab::LabError;
 
 /// A router at work; it ends when this is dropped.
 pub(super) struct UserRouter {
-    stop: Arc<AtomicBool>,
-    forwarder: Option<JoinHandle<Result<(), Fault>>>,
+    _forwarder: Background<(), Fault>,
     watch: Watch,
 }
 
 impl UserRouter {
     /// Opens the ports, fills the tables, and forwards.
     pub(super) fn start(place: &Place) -> Result<Self, Fault> {
-        let stop = Arc::new(AtomicBool::new(false));
         let (opened, ready) = mpsc::channel();
-        let until = stop.clone();
-        let forward = move || {
-            pin(receiver())?;
+        let forward = move |signals: &Signals| {
             let sides = [INGRESS, EGRESS[0], EGRESS[1]].map(|link| link.router.parse::<Side>());
             let sides = sides.into_iter().collect::<Result<_, _>>()?;
             let mut router = Router::open(&Options::new(sides))?;
             let _ = opened.send(router.watch());
-            Ok(router.run(&until)?)
+            Ok(router.run(signals)?)
         };
+        let start = || Ok::<_, LabError>(Background::start("router", Some(receiver()), forward));
         // A thread begins in the namespace of the one that made it.
-        let forwarder = place.router.run(|| Ok::<_, LabError>(thread::spawn(forward)))?;
+        let forwarder = place.router.run(start)?;
         match ready.recv() {
-            Ok(watch) => Ok(Self { stop, forwarder: Some(forwarder), watch }),
-            Err(_) => {
-                Err(joined(forwarder).err().unwrap_or_else(|| Fault::Failed("the router has ended".into())))
-            }
+            Ok(watch) => Ok(Self { _forwarder: forwarder, watch }),
+            Err(_) => Err(forwarder
+                .end()
+                .map_or_else(|e| e.error, |()| Fault::Failed("the router has ended".into()))),
         }
     }
 }
@@ -57,17 +51,4 @@ impl Measured for UserRouter {
         };
         Ok((0..self.watch.sides().len()).map(of).sum())
     }
-}
-
-impl Drop for UserRouter {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(forwarder) = self.forwarder.take() {
-            let _ = joined(forwarder); // what arrived has been measured
-        }
-    }
-}
-
-fn joined(forwarder: JoinHandle<Result<(), Fault>>) -> Result<(), Fault> {
-    forwarder.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

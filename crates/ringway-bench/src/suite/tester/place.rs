@@ -3,14 +3,14 @@
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Case, Fault, Sample};
 use ringway_lab::LabError;
-use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
-use ringway_tester::rfc2544::session::TestBed;
+use ringway_tester::bed::{RealTestBed, TestBedSpec};
 use ringway_tester::temporary;
 use ringway_tester::temporary::TemporarySwitch;
+use ringway_tester::trial::bed::TestBed;
 use ringway_tester::trial::flow::{FlowOrder, Flows};
 use ringway_tester::trial::format::Format;
-use ringway_tester::trial::loops::Cpus;
 use ringway_tester::trial::mix::Mix;
+use ringway_tester::trial::pollers::Cpus;
 use ringway_tester::trial::rate::{MILLISECOND, Rate};
 use ringway_tester::trial::result::TrialResult;
 use ringway_tester::trial::spec::{TrialSpec, from_seconds};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::place::{Job, Place, at, everywhere, exactly, over, trial};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
+use ringway_tester::bed::RealTestBed;
 use ringway_tester::ports::RealClock;
-use ringway_tester::rfc2544::bed::RealTestBed;
 use ringway_tester::trial::result::TrialResult;
 
 /// Trials in a row that may be disturbed.

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::place::{Job, Place, at, everywhere, exactly, opened, pipe_ends, spec, trial};
 use crate::suite::{Bed, Case, Fault, Sample, Unit, io, vale};
-use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
-use ringway_tester::rfc2544::session::TestBed;
+use ringway_tester::bed::{RealTestBed, TestBedSpec};
+use ringway_tester::trial::bed::TestBed;
 
 /// More than any sender can do.
 const FLOOD: u64 = 100_000_000;

@@ -121,13 +121,10 @@ impl Ledger {
         self.extra
     }
 
-    /// Frames of a stream that need not be waited for: those received, and marked ones before them.
+    /// Frames that need not be waited for: those received, and marked ones before them.
     #[must_use]
-    pub fn accounted(&self, stream: u16) -> u64 {
-        self.index(stream).map_or(0, |k| {
-            let stream = &self.streams[k];
-            stream.counts.unique + self.marks.below(stream.next)
-        })
+    pub fn accounted(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.counts.unique + self.marks.below(stream.next)).sum()
     }
 
     /// What arrived of one stream.

@@ -113,6 +113,18 @@ pub struct Found {
 }
 
 impl Found {
+    /// The highest load that meets the first goal.
+    #[must_use]
+    pub fn load(&self) -> Option<Load> {
+        self.goals.first()?.load
+    }
+
+    /// Whether the tester could not send more than that: the device may do better.
+    #[must_use]
+    pub fn limited(&self) -> bool {
+        self.goals.first().is_some_and(|goal| goal.reason == Reason::TesterLimit)
+    }
+
     /// For a single goal.
     #[must_use]
     pub(super) fn one(load: Option<Load>, failing: Option<Load>, loss_ppm: u64, reason: Reason) -> Self {

@@ -64,8 +64,8 @@ impl Parts {
 
 /// The other side of an rx ring.
 pub trait Receive: Send + Debug {
-    /// Puts the frames that came into the free slots. Those for which there is no room wait, or end in a drop that
-    /// [`Control::counters`] adds.
+    /// Puts the frames that came into the free slots. A frame for which there is no room waits, or the backend counts it as
+    /// [lost](Room::lost). Drops that something else counts, such as a device, [`Control::counters`] adds.
     ///
     /// # Errors
     /// When the port is gone; frames that were put into slots before are received.

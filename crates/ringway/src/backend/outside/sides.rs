@@ -50,7 +50,7 @@ impl RxSync for RxSide {
         if let Some(e) = self.failed.take() {
             return Err(e);
         }
-        let mut room = Room::over(ring, self.tail, ring.prev(head));
+        let mut room = Room::over(ring, self.tail, ring.prev(head), &self.stats);
         let received = self.backend.receive(&mut room);
         let (begin, end) = (self.tail, room.at());
         self.deliver(ring, end);

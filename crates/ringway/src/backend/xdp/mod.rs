@@ -210,8 +210,8 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32, only_zero_copy: bool)
     let name = &setup.name;
     let fail = |what: &'static str| move |e: libbpf_rs::Error| libbpf::refused(name, what, &e);
     libbpf::quiet();
-    let mut open =
-        ObjectBuilder::default().open_memory(ringway_bpf::XSK).map_err(fail("reading the eBPF object"))?;
+    let object = ringway_bpf::XSK.unpack();
+    let mut open = ObjectBuilder::default().open_memory(&object).map_err(fail("reading the eBPF object"))?;
     let queues = target.interface.queues();
     for mut m in open.maps_mut() {
         m.set_max_entries(queues.0.max(queues.1)).map_err(fail("preparing the XDP program"))?;
