@@ -90,7 +90,8 @@ bench-report:
 	$(TARGET)/ringway rfc2544 diff $(REPORT)/linux-bridge.json $(REPORT)/ringway-switch.json | tee $(REPORT)/diff.txt; \
 	echo "$(REPORT) has the pages, tables and numbers" >&2; exit $${status:-0}
 
-# The command, where it looks for it the library that `ringway run` puts under programs, and the C library with its header. Build with `make all` first.
+# The command, where it looks for it the library that `ringway run` puts under programs, and the C library with its header. Build with
+# `make all` first.
 install:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ringway
 	install -m 755 $(BUILT)/ringway $(DESTDIR)$(PREFIX)/bin/
