@@ -574,6 +574,57 @@ int rw_switch_add_nic(const struct rw_switch *sw, const char *interface, int hos
 int rw_switch_del_port(const struct rw_switch *sw, const char *port, int force);
 /* The ports by number. Returns how many. Free the array by free(3), as that of rw_open_ports(). */
 int rw_switch_ports(const struct rw_switch *sw, struct rw_switch_port **ports);
+/* Who may open a port, as the owner, group and mode of a file; UINT32_MAX: of the caller. Needs root. */
+int rw_switch_set_access(const struct rw_switch *sw, const char *port, uint32_t uid, uint32_t gid, uint32_t mode);
+/* Loads the programs of this library's version into the switch, while traffic passes. */
+int rw_switch_reload(const struct rw_switch *sw);
+
+enum rw_vlan_mode {
+	RW_VLAN_TRANSPARENT = 0, /* frames pass with whatever tags they have */
+	RW_VLAN_ACCESS = 1,      /* frames are without a tag, and belong to `vlan` */
+	RW_VLAN_TRUNK = 2        /* frames carry a tag of `trunk`; frames without one belong to `vlan`, or are dropped when it is 0 */
+};
+#define RW_MIRROR_RX 1
+#define RW_MIRROR_TX 2
+#define RW_STORM_NONE 0xffffffffu
+/* Kinds of frames that go to all. */
+enum rw_storm { RW_STORM_BROADCAST = 0, RW_STORM_MULTICAST = 1, RW_STORM_UNKNOWN = 2 };
+
+/* How a port behaves. Zeros are a plain port. */
+struct rw_switch_port_conf {
+	uint32_t vlan_mode;  /* enum rw_vlan_mode */
+	uint16_t vlan;
+	uint8_t isolated;    /* 1: no frames from and to other isolated ports */
+	uint8_t mirror;      /* RW_MIRROR_*: which of its frames `mirror_to` gets copies of */
+	uint32_t storm[3];   /* by enum rw_storm: frames in a second at most; 0: no limit; RW_STORM_NONE: no frame */
+	char mirror_to[32];  /* name of a port */
+	uint8_t trunk[512];  /* a bit for each VLAN: rw_vlan_allow() */
+};
+/* Lets a trunk carry a VLAN. */
+static inline void rw_vlan_allow(struct rw_switch_port_conf *conf, uint32_t vlan)
+{
+	if (vlan < 4096)
+		conf->trunk[vlan / 8] = (uint8_t)(conf->trunk[vlan / 8] | 1u << vlan % 8);
+}
+int rw_switch_get_conf(const struct rw_switch *sw, const char *port, struct rw_switch_port_conf *conf);
+int rw_switch_set_conf(const struct rw_switch *sw, const char *port, const struct rw_switch_port_conf *conf);
+
+/* An address in the table of a switch. */
+struct rw_fdb_entry {
+	uint8_t mac[6];
+	uint16_t vlan;   /* 0 where ports take no notice of VLANs */
+	uint32_t port;   /* its number; 0: frames to the address are dropped */
+	uint32_t reserved;
+	int64_t age_ms;  /* since its last frame; -1: set by hand, and never ages */
+};
+/* The table. Returns how many. Free the array by free(3). */
+int rw_switch_fdb(const struct rw_switch *sw, struct rw_fdb_entry **entries);
+/* Puts an address of 6 bytes on a port for good; with NULL for the port, frames to it are dropped. */
+int rw_switch_fdb_set(const struct rw_switch *sw, const uint8_t *mac, uint32_t vlan, const char *port);
+/* Forgets an address: 1, or 0 when it is not there. The other forgets all that were learned, and returns how many. */
+int rw_switch_fdb_del(const struct rw_switch *sw, const uint8_t *mac, uint32_t vlan);
+int rw_switch_fdb_flush(const struct rw_switch *sw);
+
 /* The names of the switches there are. Returns how many. Free the array, which has the names in it, by free(3). */
 int rw_switches(char ***names);
 

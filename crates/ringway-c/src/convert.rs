@@ -4,11 +4,12 @@ use std::ffi::CString;
 use std::ptr::null;
 use std::time::Duration;
 
+use ringway::switch::FdbEntry as Found;
 use ringway::switch::{Module, SwitchPortStats};
 use ringway::{DropReason, Error, ErrorKind, Result};
 
 use crate::last_error::c_text;
-use crate::types::{Counters, MAX_DROPS, OpenPort, PortCounters, SwitchPort, SwitchSpec};
+use crate::types::{Counters, FdbEntry, MAX_DROPS, OpenPort, PortCounters, SwitchPort, SwitchSpec};
 
 const _: () = assert!(DropReason::ALL.len() <= MAX_DROPS);
 
@@ -71,6 +72,17 @@ pub(crate) fn switch_port(stats: &SwitchPortStats) -> ([Option<CString>; 1], Swi
         reserved: 0,
     };
     ([Some(c_text(&port.name))], shown)
+}
+
+/// An address of a switch's table.
+pub(crate) fn fdb_entry(found: &Found) -> FdbEntry {
+    FdbEntry {
+        mac: found.mac.0,
+        vlan: found.vlan,
+        port: found.port.unwrap_or_default(),
+        reserved: 0,
+        age_ms: found.age.map_or(-1, |age| age.as_millis() as i64),
+    }
 }
 
 /// How to make a switch. Zeros are defaults.

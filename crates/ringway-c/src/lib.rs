@@ -8,7 +8,7 @@
 //! | `last_error` | the last failure of each thread |
 //! | `ring`, `port`, `table` | what the program's handles are |
 //! | `types` | the structs of the header |
-//! | `convert` | structs of the header from values of Rust |
+//! | `convert`, `port_conf` | structs of the header from values of Rust, and back |
 //!
 //! Unsafe code is in `ffi`.
 #![deny(unsafe_code)]
@@ -17,6 +17,7 @@ mod convert;
 mod ffi;
 mod last_error;
 mod port;
+mod port_conf;
 mod ring;
 mod table;
 mod types;

@@ -142,6 +142,48 @@ pub(crate) struct SwitchPort {
     pub(crate) reserved: u32,
 }
 
+/// Bytes of a port's name in a switch, with its NUL.
+pub(crate) const PORT_NAME: usize = 32;
+
+/// `struct rw_switch_port_conf`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SwitchPortConf {
+    pub(crate) vlan_mode: u32,
+    pub(crate) vlan: u16,
+    pub(crate) isolated: u8,
+    pub(crate) mirror: u8,
+    /// By kind: enum rw_storm.
+    pub(crate) storm: [u32; 3],
+    pub(crate) mirror_to: [u8; PORT_NAME],
+    pub(crate) trunk: [u8; 512],
+}
+
+/// `struct rw_fdb_entry`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FdbEntry {
+    pub(crate) mac: [u8; 6],
+    pub(crate) vlan: u16,
+    pub(crate) port: u32,
+    pub(crate) reserved: u32,
+    pub(crate) age_ms: i64,
+}
+
+impl Default for SwitchPortConf {
+    fn default() -> Self {
+        Self {
+            vlan_mode: 0,
+            vlan: 0,
+            isolated: 0,
+            mirror: 0,
+            storm: [0; 3],
+            mirror_to: [0; PORT_NAME],
+            trunk: [0; 512],
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -219,6 +261,8 @@ mod tests {
             SwitchPort = "rw_switch_port" {
                 name, number, pid, ifindex, flags, counters, copies, waiting, addresses, reserved
             }
+            SwitchPortConf = "rw_switch_port_conf" { vlan_mode, vlan, isolated, mirror, storm, mirror_to, trunk }
+            FdbEntry = "rw_fdb_entry" { mac, vlan, port, reserved, age_ms }
         }
         let include = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
         let mut compiler = Command::new("cc");

@@ -13,6 +13,7 @@ mod ports;
 mod regions;
 mod rings;
 mod routes;
+mod switch_conf;
 mod switches;
 
 use std::ffi::{CStr, c_char, c_int};

@@ -43,6 +43,14 @@ static void null_pointers(void)
 	REFUSED(rw_switch_del_port(NULL, NULL, 0));
 	REFUSED(rw_switch_ports(NULL, NULL));
 	REFUSED(rw_switches(NULL));
+	REFUSED(rw_switch_set_access(NULL, "p", 0, 0, 0));
+	REFUSED(rw_switch_reload(NULL));
+	REFUSED(rw_switch_get_conf(NULL, NULL, NULL));
+	REFUSED(rw_switch_set_conf(NULL, NULL, NULL));
+	REFUSED(rw_switch_fdb(NULL, NULL));
+	REFUSED(rw_switch_fdb_set(NULL, NULL, 0, NULL));
+	REFUSED(rw_switch_fdb_del(NULL, NULL, 0));
+	REFUSED(rw_switch_fdb_flush(NULL));
 	REFUSED(rw_fib_new(4, 0, NULL));
 	REFUSED(rw_fib_insert(NULL, &buf, 8, 1));
 	REFUSED(rw_fib_remove(NULL, &buf, 8));

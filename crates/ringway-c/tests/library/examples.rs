@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use ringway_lab::{Lab, LabError};
-
-use super::support::{command, compile, home, must, refused, run};
+use super::support::{command, compile, home, lab, must, refused, run};
 
 fn example(name: &str) -> PathBuf {
     let source = home().join("examples").join(name);
@@ -49,17 +47,6 @@ fn routes_finds_the_longest_prefix() {
 fn echo_in_cpp_turns_frames_round() {
     assert_eq!(run(&example("echo.cpp"), &["null:", "5000"]), "5000 frames turned round\n");
     refused(&example("echo.cpp"), &["nonsense:"]);
-}
-
-/// A namespace with the links a0 and a1; `None`, said loudly, without root.
-fn lab() -> Option<Lab> {
-    match Lab::new() {
-        Err(LabError::NotRoot) => {
-            eprintln!("SKIP: namespaces and switches need root; run these tests with sudo");
-            None
-        }
-        made => Some(made.unwrap()),
-    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! C programs that check the library from inside: they end with status 0 or say which line is wrong.
 
-use super::support::{compile, home, run};
+use super::support::{compile, home, lab, run};
 
 fn check(name: &str, args: &[&str]) {
     let said = run(&compile(&home().join("tests/c").join(name)), args);
@@ -23,6 +23,14 @@ fn accessors_keep_frames_whole() {
 #[test]
 fn threads_use_rings_apart() {
     check("threads.c", &[]);
+}
+
+/// Settings of ports, the table of addresses, and what becomes of frames then. Needs root.
+#[test]
+fn switches_are_set_up_and_read() {
+    if lab().is_some() {
+        check("switches.c", &[&format!("vales{}", std::process::id() % 1_000_000)]);
+    }
 }
 
 /// A second thread writes wild words to slots and headers while the accessors run: each address lies in the buffers.

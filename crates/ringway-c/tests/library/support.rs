@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use ringway_lab::{Lab, LabError};
+
 /// How long a program may take, in seconds.
 const LIMIT: &str = "120";
 
@@ -84,4 +86,15 @@ pub(crate) fn refused(program: &Path, args: &[&str]) -> Output {
     let done = command(program, args).output().unwrap();
     assert!(!done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
     done
+}
+
+/// A namespace of its own; `None`, said loudly, without root.
+pub(crate) fn lab() -> Option<Lab> {
+    match Lab::new() {
+        Err(LabError::NotRoot) => {
+            eprintln!("SKIP: namespaces and switches need root; run these tests with sudo");
+            None
+        }
+        made => Some(made.unwrap()),
+    }
 }
