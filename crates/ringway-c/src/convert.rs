@@ -4,8 +4,7 @@ use std::ffi::CString;
 use std::ptr::null;
 use std::time::Duration;
 
-use ringway::switch::FdbEntry as Found;
-use ringway::switch::{Module, SwitchPortStats};
+use ringway::switch::{FdbEntry as Found, Module, SwitchPortStats};
 use ringway::{DropReason, Error, ErrorKind, Result};
 
 use crate::last_error::c_text;

@@ -73,7 +73,7 @@ pub(crate) fn show(conf: &PortConf) -> SwitchPortConf {
     let rates = [conf.storm.broadcast, conf.storm.multicast, conf.storm.unknown];
     shown.storm = rates.map(|rate| rate.map_or(0, |rate| if rate == 0 { STORM_NONE } else { rate }));
     if let Some(mirror) = &conf.mirror {
-        shown.mirror = u8::from(mirror.rx) * MIRROR_RX | u8::from(mirror.tx) * MIRROR_TX;
+        shown.mirror = (u8::from(mirror.rx) * MIRROR_RX) | (u8::from(mirror.tx) * MIRROR_TX);
         let name = mirror.to.as_bytes();
         let len = name.len().min(PORT_NAME - 1);
         shown.mirror_to[..len].copy_from_slice(&name[..len]);
