@@ -45,10 +45,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// With these sides, and defaults: no filter for IPv6, usual turns.
+    /// With these sides, and defaults: no filter for IPv6, turns of 1024 slots: sending costs a system call for each ring and turn.
     pub fn new(sides: Vec<Side>) -> Self {
         let (budgets, tables) = (BudgetLimits::default(), Tables::default());
-        Self { sides, rpf6: Rpf::Off, budgets, tables, turns: Turns::default() }
+        Self { sides, rpf6: Rpf::Off, budgets, tables, turns: Turns::of(1024) }
     }
 }
 

@@ -118,7 +118,7 @@ impl Router {
         let heartbeat = engine.heartbeat().clone();
         let (names, ports) = pipes()?;
         Ok(Self {
-            forwards: Loop::new(engine, ports, Turns { spin: Duration::ZERO, ..Turns::default() })?,
+            forwards: Loop::new(engine, ports, Turns { spin: Duration::ZERO, ..Turns::of(1024) })?,
             heartbeat,
             ports: names,
             _tables: tables,
