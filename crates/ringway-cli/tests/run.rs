@@ -127,10 +127,16 @@ fn an_installation_is_whole() {
         (compile("installed", READER, &["-ldl"]), format!("lan0=pcap:{}@top", capture().display()));
     assert_eq!(ringway_run(&["true"]).code, Some(0), "the libraries are built");
     let (command, root) = (PathBuf::from(env!("CARGO_BIN_EXE_ringway")), support::file("root"));
+    let built = command.parent().unwrap();
+    let link = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../ringway-c/c-library"))
+        .args(["link".as_ref(), built.join("libringway_c.a").as_os_str(), built.as_os_str()])
+        .output()
+        .unwrap();
+    assert!(link.status.success(), "`cargo build --workspace` first: {link:?}");
     let make = Command::new("make")
         .args(["-s", "-C", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "install", "PREFIX=/usr"])
         .arg(format!("DESTDIR={}", root.display()))
-        .arg(format!("BUILT={}", command.parent().unwrap().display()))
+        .arg(format!("BUILT={}", built.display()))
         .output()
         .unwrap();
     assert!(make.status.success(), "{make:?}");
@@ -148,6 +154,9 @@ fn an_installation_is_whole() {
             "{err}"
         );
         assert_eq!(out, "5 packets\n", "{library}: {err}");
+    }
+    for file in ["lib/libringway.so", "include/ringway.h", "lib/pkgconfig/ringway.pc"] {
+        assert!(root.join("usr").join(file).is_file(), "{file}");
     }
     std::fs::remove_dir_all(root).unwrap();
 }
