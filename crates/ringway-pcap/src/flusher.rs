@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, TryLockError, Weak};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
@@ -82,6 +82,18 @@ fn flush_waiting() {
     WAITING.store(false, SeqCst);
     let nth = |i| lock(&SENDERS).get(i).cloned();
     (0..).map_while(nth).filter_map(|s| s.upgrade()).for_each(|s| s.flush());
+}
+
+/// Waits until the thread has let go of the senders that it was at. A handle that is closed may be one of them: a program that ended
+/// now would leave its port behind. It waits a second at most, as the caller may have interrupted a call that has a sender locked.
+pub(crate) fn end_turn() {
+    const STEP: Duration = Duration::from_millis(1);
+    for _ in 0..1000 {
+        match TURN.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(STEP),
+            _ => return,
+        }
+    }
 }
 
 fn run(bound: Duration) {

@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -16,21 +16,37 @@ use support::{Pcap, command, run};
 /// How often each way is killed, each time a little later in what it does.
 const KILLS: u64 = 3;
 
+/// A program that sends and captures until it is killed, which dropping it does too.
+struct Flood(Child);
+
+impl Drop for Flood {
+    fn drop(&mut self) {
+        let _ = self.0.kill(); // it may have ended
+        let _ = self.0.wait();
+    }
+}
+
 /// Starts `tests/c/flood.c` and waits until it sends.
-fn start(lab: Option<&Lab>, way: Pcap<'_>, args: &[&str]) -> Child {
-    let mut child = command(lab, way, args).spawn().unwrap();
+fn start(lab: Option<&Lab>, way: Pcap<'_>, args: &[&str]) -> Flood {
+    let mut flood = Flood(command(lab, way, args).spawn().unwrap());
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line, "ready\n", "{way:?} {args:?}: {:?}", child.wait_with_output());
-    child
+    BufReader::new(flood.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n", "{way:?} {args:?}: {}", errors(&mut flood));
+    flood
+}
+
+/// What a program that has ended said of its failure.
+fn errors(flood: &mut Flood) -> String {
+    let mut text = String::new();
+    let stderr = flood.0.stderr.take();
+    stderr.map(|mut stderr| stderr.read_to_string(&mut text).unwrap());
+    text
 }
 
 /// Kills it in the middle of what it does, `after` it was ready.
-fn kill(mut child: Child, after: Duration) {
+fn kill(mut flood: Flood, after: Duration) {
     sleep(after);
-    assert!(child.try_wait().unwrap().is_none(), "it ended by itself: {:?}", child.wait_with_output());
-    child.kill().unwrap();
-    child.wait().unwrap();
+    assert!(flood.0.try_wait().unwrap().is_none(), "it ended by itself: {}", errors(&mut flood));
 }
 
 /// What the kernel still has on the near link of a program: it detaches a little after the program is gone.
@@ -85,7 +101,6 @@ fn ports_are_free_again() {
     let name = format!("vale_k{}", std::process::id() % 10_000);
     let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
     let [left, right] = ["p1", "p2"].map(|p| format!("{name}:{p}"));
-    let ports = || switch.ports().iter().map(|p| p.name.clone()).collect::<Vec<_>>();
     let ended = std::panic::catch_unwind(|| {
         for [one, other] in [[left.as_str(), &right], ["pipe:killed{1", "pipe:killed}1"]] {
             let way = Pcap::Ringway("");
@@ -99,13 +114,10 @@ fn ports_are_free_again() {
             let again = run(None, way, &[flood, other, "10"]);
             assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""), "{other}");
         }
-        ports()
+        switch.ports()
     });
     switch.delete().unwrap();
-    assert_eq!(
-        ended.unwrap(),
-        Vec::<String>::new(),
-        "ports that were made by opening them go with their programs"
-    );
+    let left = ended.unwrap();
+    assert!(left.is_empty(), "ports that were made by opening them go with their programs: {left:?}");
     assert!(!std::path::Path::new("/sys/fs/bpf/ringway").join(name).exists());
 }

@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use super::{give, own, say, take, text};
 use crate::handle::Handle;
 use crate::types::{PcapT, status};
-use crate::{system, tally};
+use crate::{flusher, system, tally};
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn pcap_create(device: *const c_char, errbuf: *mut c_char) -> *mut PcapT {
@@ -70,9 +70,12 @@ extern "C-unwind" fn pcap_close(p: *mut PcapT) {
         return system::pcap_close(p);
     }
     // The last one out closes the port: here, or in a read that a callback, a signal handler or another thread closes.
-    if let Ok(live) = take(p).live() {
+    let handle = take(p);
+    if let Ok(live) = handle.live() {
         live.close();
     }
+    drop(handle);
+    flusher::end_turn();
 }
 
 /// Exports setters that a handle takes until it is activated.
