@@ -18,8 +18,8 @@ pub struct DirLock {
     owner: u32,
 }
 
-/// Who only looks whether a lock is taken has it for less than this.
-const LOOK_MAX: Duration = Duration::from_millis(20);
+/// A process that only looks whether a lock is taken has it for less than this, also when it has to wait for a CPU meanwhile.
+const LOOK_MAX: Duration = Duration::from_millis(100);
 
 impl Drop for DirLock {
     fn drop(&mut self) {
