@@ -16,7 +16,7 @@ use crate::{counters, stop};
 
 /// Route between ports in this process, by the kernel's routes and neighbours
 #[derive(Debug, clap::Args)]
-#[command(after_help = HELP, mut_arg("burst", |burst| burst.default_value(BURST)))]
+#[command(after_help = HELP)]
 pub(super) struct Run {
     /// An interface, the port of its wire and that of its host's side; default: auto:IF and ebpf:IF^. Give each interface once
     #[arg(short, long = "port", value_name = "IF[=PORT[,HOSTPORT]]", required = true)]
@@ -31,9 +31,6 @@ pub(super) struct Run {
     #[command(flatten)]
     watch: Every,
 }
-
-/// A router sends once for all frames of a turn.
-const BURST: &str = "512";
 
 const HELP: &str = "\
 Addresses, routes and neighbours are the kernel's, set by ip or a routing daemon, and may change meanwhile. Interfaces forward what \

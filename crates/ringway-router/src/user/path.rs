@@ -95,7 +95,7 @@ impl Path {
             let rings = &mut self.out.wires[*side];
             let ring = *number % rings.len().max(1);
             if let Some(tx) = rings.get_mut(ring) {
-                moved += forward(rx, tx, (BURST * self.bursts) as u32) as usize;
+                moved += forward(rx, tx, u32::try_from(BURST * self.bursts).unwrap_or(u32::MAX)) as usize;
             }
         }
         self.out.sync()?;

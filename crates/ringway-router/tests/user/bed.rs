@@ -89,7 +89,7 @@ impl Bed {
         let (signals, (tell, told)) = (Signals::new(), std::sync::mpsc::channel());
         let route = || {
             self.r.enter().unwrap();
-            let mut made = Router::open(options)?;
+            let mut made = Router::open(options).unwrap();
             tell.send(made.watch()).unwrap();
             made.run(&signals)
         };
