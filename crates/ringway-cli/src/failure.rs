@@ -3,12 +3,15 @@
 use std::{fmt, io};
 
 use ringway::ErrorKind;
+use ringway_engine::WorkerError;
 
 /// Printed on one line.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A port.
     Port(ringway::Error),
+    /// One of several threads.
+    Worker(WorkerError),
     /// A value that makes no sense, or options that do not go together.
     Usage(String),
     /// Anything else, with its cure.
@@ -24,7 +27,10 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
-            Self::Port(e) if matches!(e.kind(), ErrorKind::BadName | ErrorKind::Invalid) => 2,
+            Self::Port(error) | Self::Worker(WorkerError { error, .. }) => match error.kind() {
+                ErrorKind::BadName | ErrorKind::Invalid => 2,
+                _ => 1,
+            },
             _ => 1,
         }
     }
@@ -34,6 +40,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Port(e) => e.fmt(f),
+            Self::Worker(e) => e.fmt(f),
             Self::Usage(what) | Self::Other(what) => f.write_str(what),
             Self::OutputClosed => f.write_str("standard output was closed"),
             Self::Output(e) => write!(f, "standard output: {e}"),

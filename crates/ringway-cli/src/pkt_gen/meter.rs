@@ -29,8 +29,8 @@ pub(super) fn run<T: Send, W: FnOnce() -> ringway::Result<T> + Send>(
     });
     std::mem::replace(&mut meter.printed, Ok(()))?;
     let results = done.map_err(|failed| match session.args.threads {
-        1 => Failure::from(failed.error),
-        _ => Failure::Other(failed.to_string()),
+        1 => Failure::Port(failed.error),
+        _ => Failure::Worker(failed),
     })?;
     Ok((results, meter.finish()))
 }
