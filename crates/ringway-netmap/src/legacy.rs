@@ -54,10 +54,29 @@ mod body {
     pub(super) const FLAGS: Range<usize> = 48..56;
 }
 
+/// Offsets in the body of a question about a port.
+mod info {
+    use std::ops::Range;
+
+    pub(super) const MEMSIZE: Range<usize> = 0..8;
+    pub(super) const SLOTS: Range<usize> = 8..16;
+    pub(super) const RINGS: Range<usize> = 16..20;
+    pub(super) const MEM_ID: Range<usize> = 24..26;
+}
+
+/// The ioctl by which a legacy request comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// `NIOCREGIF`: its command says what is to be done.
+    Register,
+    /// `NIOCGINFO`: asks about a port, or lists ports of switches.
+    Info,
+}
+
 /// What a legacy request asks, in the terms of the newer ones.
 #[derive(Debug)]
 pub struct Legacy {
-    /// What it is for: [`Kind::Register`], or what its command says.
+    /// What it is for: what its ioctl and its command say.
     pub kind: Kind,
     /// The name of a port. A number of a pipe stands in it, as in newer names: `eth0{7`.
     pub name: Vec<u8>,
@@ -73,18 +92,23 @@ impl Legacy {
     /// # Errors
     /// `EFAULT` for a pointer that leads nowhere. `EINVAL` for a version below 14, an unknown mode, and an unknown command. `EOPNOTSUPP`
     /// for commands that netmap itself gave up.
-    pub fn copy_in(memory: &impl CallerMemory, at: u64) -> Result<Self, Errno> {
+    pub fn copy_in(memory: &impl CallerMemory, at: u64, call: Call) -> Result<Self, Errno> {
         let mut bytes = [0; SIZE];
         memory.read(at, &mut bytes)?;
         if number(&bytes, at::VERSION) < OLDEST_LEGACY {
             return Err(Errno(libc::EINVAL));
         }
-        let kind = kind(number(&bytes, at::COMMAND))?;
+        let kind = match (call, number(&bytes, at::COMMAND)) {
+            (Call::Info, LIST) => Kind::ValeList,
+            (Call::Info, _) => Kind::PortInfoGet,
+            (Call::Register, command) => kind(command)?,
+        };
         let mut name = bytes[at::NAME].split(|b| *b == 0).next().unwrap_or_default().to_vec();
         let mut body = vec![0; kind.body_size()];
         match kind {
             Kind::Register => fill_register(&bytes, &mut name, &mut body)?,
             Kind::ValeAttach => fill_attach(&bytes, &mut body),
+            Kind::PortInfoGet => body[info::MEM_ID].copy_from_slice(&bytes[at::MEM_ID]),
             Kind::ValeNewif => {
                 body[..8].copy_from_slice(&bytes[at::SLOTS]);
                 body[8..12].copy_from_slice(&bytes[at::RINGS]);
@@ -118,6 +142,12 @@ impl Legacy {
                 bytes[at::MEM_ID].copy_from_slice(&body[body::MEM_ID]);
                 bytes[at::EXTRA_BUFS].copy_from_slice(&body[body::EXTRA_BUFS]);
             }
+            Kind::PortInfoGet => {
+                bytes[at::MEMSIZE].copy_from_slice(&(long(body, info::MEMSIZE) as u32).to_ne_bytes());
+                bytes[at::SLOTS].copy_from_slice(&body[info::SLOTS]);
+                bytes[at::RINGS].copy_from_slice(&body[info::RINGS]);
+                bytes[at::MEM_ID].copy_from_slice(&body[info::MEM_ID]);
+            }
             Kind::PortHdrGet => bytes[at::ARG1].copy_from_slice(&body[..2]),
             Kind::ValeList => {
                 bytes[at::ARG1].copy_from_slice(&body[..2]);
@@ -129,13 +159,16 @@ impl Legacy {
     }
 }
 
+/// The command that lists ports of switches.
+const LIST: u32 = 4;
+
 /// The kind of a command.
 fn kind(command: u32) -> Result<Kind, Errno> {
     Ok(match command {
         0 => Kind::Register,
         1 => Kind::ValeAttach,
         2 => Kind::ValeDetach,
-        4 => Kind::ValeList,
+        LIST => Kind::ValeList,
         5 => Kind::PortHdrSet,
         6 => Kind::ValeNewif,
         7 => Kind::ValeDelif,

@@ -78,8 +78,9 @@ impl Options {
             // The list's place counts too, so that one without an end comes to one.
             let taken = size + size_of::<u64>();
             left = left.checked_sub(taken).ok_or(Errno(libc::EMSGSIZE))?;
-            let mut bytes = vec![0; size];
-            memory.read(next, &mut bytes)?;
+            let mut bytes = header.to_vec();
+            bytes.resize(size, 0);
+            memory.read(next.wrapping_add(HEADER as u64), &mut bytes[HEADER..])?;
             entries.push(Entry { at: next, kind, bytes, status: libc::EOPNOTSUPP });
             if number == 0 {
                 return Err(Self(entries).refuse_last(memory));

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::program::Program;
 use super::{EFAULT, EINVAL, EOPNOTSUPP};
-use crate::legacy::{Legacy, SIZE};
+use crate::legacy::{Call, Legacy, SIZE};
 use crate::memory::{CallerMemory, Errno};
 use crate::numbers::{Kind, flag};
 
@@ -26,7 +26,7 @@ fn program(name: &[u8], version: u32, fields: &[(usize, &[u8])]) -> Program {
 /// Name, mode, ring and flags of a registration with these words in `nr_ringid` and `nr_flags`.
 fn register(ringid: u16, flags: u32) -> (String, u32, u16, u64) {
     let asked = program(b"eth0", 14, &[(40, &ringid.to_ne_bytes()), (52, &flags.to_ne_bytes())]);
-    let Legacy { kind, name, body, .. } = Legacy::copy_in(&asked, AT).unwrap();
+    let Legacy { kind, name, body, .. } = Legacy::copy_in(&asked, AT, Call::Register).unwrap();
     assert_eq!(kind, Kind::Register);
     let mode = u32::from_ne_bytes(body[36..40].try_into().unwrap());
     let ring = u16::from_ne_bytes(body[34..36].try_into().unwrap());
@@ -50,7 +50,7 @@ fn the_mode_is_in_the_flags_or_in_the_number_of_the_ring() {
         assert_eq!(register(ringid, flags), expected, "{ringid:#x} {flags:#x}");
     }
     let asked = program(b"eth0", 14, &[(52, &9u32.to_ne_bytes())]);
-    assert_eq!(Legacy::copy_in(&asked, AT).unwrap_err(), EINVAL, "there is no mode 9");
+    assert_eq!(Legacy::copy_in(&asked, AT, Call::Register).unwrap_err(), EINVAL, "there is no mode 9");
 }
 
 #[test]
@@ -58,10 +58,10 @@ fn all_versions_from_14_are_accepted() {
     for (version, ok) in
         [(0, false), (11, false), (13, false), (14, true), (15, true), (16, true), (u32::MAX, true)]
     {
-        let asked = Legacy::copy_in(&program(b"eth0", version, &[]), AT);
+        let asked = Legacy::copy_in(&program(b"eth0", version, &[]), AT, Call::Register);
         assert_eq!(asked.map(|_| ()), if ok { Ok(()) } else { Err(EINVAL) }, "{version}");
     }
-    assert_eq!(Legacy::copy_in(&Program::default(), AT).unwrap_err(), EFAULT);
+    assert_eq!(Legacy::copy_in(&Program::default(), AT, Call::Register).unwrap_err(), EFAULT);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn commands_are_the_newer_requests() {
         (13, Err(EINVAL)),
     ];
     for (command, expected) in kinds {
-        let asked = Legacy::copy_in(&program(b"vale0:eth0", 14, &[(42, &[command, 0])]), AT);
+        let asked = Legacy::copy_in(&program(b"vale0:eth0", 14, &[(42, &[command, 0])]), AT, Call::Register);
         if let Ok(asked) = &asked {
             assert_eq!(asked.body.len(), asked.kind.body_size());
             assert_eq!(asked.name, b"vale0:eth0");
@@ -92,10 +92,29 @@ fn commands_are_the_newer_requests() {
     }
     // The host's rings go with an interface when the program says so.
     for (arg, mode) in [(0, 1), (1, 3)] {
-        let asked =
-            Legacy::copy_in(&program(b"vale0:eth0", 14, &[(42, &[1, 0]), (44, &[arg, 0])]), AT).unwrap();
+        let asked = Legacy::copy_in(
+            &program(b"vale0:eth0", 14, &[(42, &[1, 0]), (44, &[arg, 0])]),
+            AT,
+            Call::Register,
+        )
+        .unwrap();
         assert_eq!(asked.body[36..40], [mode, 0, 0, 0]);
     }
+}
+
+#[test]
+fn a_question_binds_nothing() {
+    let mut asking = program(b"eth0", 14, &[(46, &[1, 0])]);
+    let mut asked = Legacy::copy_in(&asking, AT, Call::Info).unwrap();
+    assert_eq!((asked.kind, asked.body.len(), asked.body[24]), (Kind::PortInfoGet, 32, 1));
+    asked.body[..20].copy_from_slice(&[1, 2, 3, 4, 9, 9, 9, 9, 10, 0, 0, 0, 11, 0, 0, 0, 12, 0, 13, 0]);
+    asked.body[24] = 2;
+    asked.finish(&mut asking, Ok(())).unwrap();
+    let bytes = &asking.0[&AT];
+    assert_eq!(bytes[24..40], [1, 2, 3, 4, 10, 0, 0, 0, 11, 0, 0, 0, 12, 0, 13, 0]);
+    assert_eq!(bytes[46], 2);
+    let asked = Legacy::copy_in(&program(b"vale0", 14, &[(42, &[4, 0])]), AT, Call::Info).unwrap();
+    assert_eq!(asked.kind, Kind::ValeList);
 }
 
 #[test]
@@ -103,7 +122,7 @@ fn the_answer_of_a_registration_goes_back() {
     let fields: [(usize, &[u8]); 4] =
         [(28, &[0, 4, 0, 0]), (36, &[2, 0]), (46, &[3, 0]), (48, &[100, 0, 0, 0])];
     let mut asking = program(b"eth0", 16, &fields);
-    let mut asked = Legacy::copy_in(&asking, AT).unwrap();
+    let mut asked = Legacy::copy_in(&asking, AT, Call::Register).unwrap();
     assert_eq!(
         (&asked.body[16..20], asked.body[24], asked.body[32], asked.body[40]),
         (&[0, 4, 0, 0][..], 2, 3, 100)
@@ -120,7 +139,7 @@ fn the_answer_of_a_registration_goes_back() {
 
     let before = program(b"eth0", 16, &fields);
     let mut asking = program(b"eth0", 16, &fields);
-    let asked = Legacy::copy_in(&asking, AT).unwrap();
+    let asked = Legacy::copy_in(&asking, AT, Call::Register).unwrap();
     assert_eq!(asked.finish(&mut asking, Err(Errno(libc::EBUSY))), Err(Errno(libc::EBUSY)));
     assert_eq!(asking.0, before.0, "a request that failed changes nothing");
 }
@@ -132,7 +151,7 @@ proptest! {
         program.0.insert(AT, bytes);
         program.write(AT + 16, &version.to_ne_bytes()).unwrap();
         program.write(AT + 42, &[command, 0]).unwrap();
-        if let Ok(asked) = Legacy::copy_in(&program, AT) {
+        if let Ok(asked) = Legacy::copy_in(&program, AT, Call::Register) {
             prop_assert!(!asked.name.contains(&0) && asked.body.len() == asked.kind.body_size());
             asked.finish(&mut program, Ok(())).unwrap();
         }
