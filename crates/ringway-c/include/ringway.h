@@ -630,7 +630,8 @@ int rw_switches(char ***names);
 
 /* ---- Route lookup ---- */
 
-/* A table of prefixes with next hops, 1 to 65535. One thread changes it; others look up at the same time by readers. */
+/* A table of prefixes with next hops, 1 to 65535. One thread at a time calls what takes a struct rw_fib, rw_fib_reader_new() too. Others
+ * look up meanwhile, each by a reader of its own. */
 struct rw_fib;
 /* One thread's access to a table. */
 struct rw_fib_reader;

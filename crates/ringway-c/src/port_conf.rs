@@ -23,6 +23,12 @@ pub(crate) fn read(from: &SwitchPortConf) -> Result<PortConf> {
         rate => Some(rate),
     };
     let [broadcast, multicast, unknown] = from.storm.map(storm);
+    if from.mirror & !(MIRROR_RX | MIRROR_TX) != 0 {
+        let what = format!("mirror is {}", from.mirror);
+        return Err(
+            Error::new(ErrorKind::Invalid, "switch", what).cure("pass RW_MIRROR_RX, RW_MIRROR_TX or both")
+        );
+    }
     Ok(PortConf {
         vlan: vlan_mode(from)?,
         isolated: from.isolated != 0,
@@ -101,8 +107,12 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_that_is_none_is_refused() {
-        let wrong = SwitchPortConf { vlan_mode: 9, ..SwitchPortConf::default() };
-        assert_eq!(read(&wrong).unwrap_err().kind(), ErrorKind::Invalid);
+    fn modes_and_directions_that_are_none_are_refused() {
+        for wrong in [
+            SwitchPortConf { vlan_mode: 9, ..SwitchPortConf::default() },
+            SwitchPortConf { mirror: 4, ..SwitchPortConf::default() },
+        ] {
+            assert_eq!(read(&wrong).unwrap_err().kind(), ErrorKind::Invalid);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The structs of the header that functions of the library read or write. `tests/layout.rs` holds both against each other.
+//! The structs of the header that functions of the library read or write. A test below holds both against each other.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::support::{command, compile, home, lab, must, refused, run};
+use super::support::{command, compile, home, lab, must, refused, run, run_apart};
 
 fn example(name: &str) -> PathBuf {
     let source = home().join("examples").join(name);
@@ -53,7 +53,7 @@ fn echo_in_cpp_turns_frames_round() {
 fn a_switch_delivers_and_counts() {
     let Some(_lab) = lab() else { return };
     let name = format!("valec{}", std::process::id() % 1_000_000);
-    let text = run(&example("switch.c"), &[&name]);
+    let text = run_apart(&example("switch.c"), &[&name]);
     assert!(text.contains(&format!("{name}:p1 received 60 bytes: hello\n")), "{text}");
     assert!(text.contains("p0 (number ") && text.contains("0 received, 1 sent\n"), "{text}");
     assert!(text.contains("1 received, 0 sent\n"), "{text}");

@@ -81,6 +81,15 @@ pub(crate) fn run(program: &Path, args: &[&str]) -> String {
     must(&mut command(program, args))
 }
 
+/// The same with a BPF file system of its own: what it pins there goes with it, however it ends. Needs root.
+pub(crate) fn run_apart(program: &Path, args: &[&str]) -> String {
+    const MOUNT: &str = "mount -t tmpfs -o mode=755 none /mnt && mkdir /mnt/bpf && mount -t bpf -o mode=755 none /mnt/bpf && \
+                         RINGWAY_BPFFS=/mnt/bpf exec timeout \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", MOUNT, "sh", LIMIT]).arg(program).args(args);
+    must(command.stdin(Stdio::null()))
+}
+
 /// The same for one that fails.
 pub(crate) fn refused(program: &Path, args: &[&str]) -> Output {
     let done = command(program, args).output().unwrap();
