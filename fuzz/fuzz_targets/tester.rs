@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use libfuzzer_sys::fuzz_target;
 use ringway_fuzz::Input;
-use ringway_tester::device::{DeviceSpec, RouterSpec};
 use ringway_rfc::rfc2889::model::SwitchSpec;
+use ringway_tester::device::{DeviceSpec, RouterSpec};
 use ringway_tester::trial::flow::FlowOrder;
 use ringway_tester::trial::frame::{Kind, classify};
 use ringway_tester::trial::mix::Mix;
