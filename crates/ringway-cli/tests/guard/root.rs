@@ -25,6 +25,10 @@ impl<'a> Root<'a> {
     pub(crate) fn new(room: &'a Room) -> Self {
         let mut root = Self { room, random: Random(5), count: 0, exporter: None };
         unshare(CloneFlags::CLONE_NEWNET).unwrap();
+        // The host of w1 sends nothing of its own, which the switch would give to all ports.
+        for which in ["all", "default"] {
+            let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1"); // absent: there is no IPv6
+        }
         for arguments in
             ["link set lo up", "link add w0 type veth peer name w1", "link set w0 up", "link set w1 up"]
         {
