@@ -24,7 +24,11 @@ ip link set eth0 up
 ip -n wire link set far0 up
 docker() {
 	case $1 in
-	run) unshare --net sleep 1d & echo $! >/run/docker ;;
+	run)
+		unshare --net sleep 1d &
+		echo $! >/run/docker
+		while [ "$(readlink /proc/$!/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+		;;
 	inspect) cat /run/docker ;;
 	rm) kill "$(cat /run/docker)" && rm /run/docker ;;
 	esac
