@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject};
+use ringway_abi::Layout;
 use ringway_bpf::Record;
 pub use ringway_bpf::layout::port::ctl;
 use ringway_bpf::layout::port::{config, kring};
@@ -69,6 +70,26 @@ pub struct Config {
 }
 
 impl Config {
+    /// What programs know of a region with this layout, in which the port's rings are the ones from `first_ring` on: all queues of no
+    /// interface, frames up to [`LIVE_MAX`].
+    #[must_use]
+    pub fn in_region(layout: &Layout, first_ring: u32, slots: u32, (tx_rings, rx_rings): (u32, u32)) -> Self {
+        Self {
+            ctl_ofs: layout.ctl(first_ring) as u32,
+            rings_ofs: layout.ring(first_ring) as u32,
+            ring_size: layout.ring_size as u32,
+            slots,
+            bufs_ofs: layout.buf_ofs as u32,
+            buf_size: layout.buf_size,
+            bufs: layout.bufs,
+            tx_rings,
+            rx_rings,
+            queue: ALL_QUEUES,
+            max_frame: LIVE_MAX,
+            ..Self::default()
+        }
+    }
+
     /// The numbers as they lie in the program's read-only data.
     fn bytes(&self) -> Vec<u8> {
         Record::new(config::SIZE)

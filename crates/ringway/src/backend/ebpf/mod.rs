@@ -48,7 +48,7 @@ use self::core::{Core, SLOTS};
 pub(crate) use control::{add_map_counters, add_taken_counters};
 use egress::Egress;
 pub(super) use ringway_nic::kernel_half::{ALL_QUEUES, BUF_SIZE};
-use ringway_nic::kernel_half::{Config, LIVE_MAX, Loaded, RegionArray};
+use ringway_nic::kernel_half::{Config, Loaded, RegionArray};
 
 /// Ports called `ebpf:`.
 pub(crate) const KIND: Kind = Kind {
@@ -258,24 +258,15 @@ fn links(
 }
 
 fn config(setup: &Setup, target: &Target, netns: u32) -> Config {
-    let l = &setup.region.shared().layout;
-    let first = setup.lease.first_ring();
+    let layout = &setup.region.shared().layout;
+    let rings = (setup.shape.tx_rings, setup.shape.rx_rings);
     Config {
-        ctl_ofs: l.ctl(first) as u32,
-        rings_ofs: l.ring(first) as u32,
-        ring_size: l.ring_size as u32,
-        slots: setup.shape.slots,
-        bufs_ofs: l.buf_ofs as u32,
-        buf_size: l.buf_size,
-        bufs: l.bufs,
-        tx_rings: setup.shape.tx_rings,
-        rx_rings: setup.shape.rx_rings,
         queue: target.queue,
         host: u32::from(setup.shape.host),
-        max_frame: LIVE_MAX,
         ifindex: target.index,
         netns,
         copy: u32::from(target.copy),
+        ..Config::in_region(layout, setup.lease.first_ring(), setup.shape.slots, rings)
     }
 }
 

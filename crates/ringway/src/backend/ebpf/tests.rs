@@ -14,9 +14,7 @@ use crate::port::name::{NicRings, PortName};
 use crate::port::{OpenOptions, Setup};
 use crate::ring::{PortShape, RingView};
 use crate::sys::{bpf, fd::Epoll};
-use ringway_nic::kernel_half::{
-    ALL_QUEUES, Config, KRING, KRING_COUNTERS, LIVE_MAX, Loaded, RegionArray, ctl,
-};
+use ringway_nic::kernel_half::{Config, KRING, KRING_COUNTERS, Loaded, RegionArray, ctl};
 
 const SLOTS: u32 = 16;
 const XDP_DROP: u32 = 1;
@@ -51,23 +49,11 @@ impl Bench {
         let shape = PortShape { tx_rings: 2, rx_rings, slots: SLOTS, host };
         let region = bpf_array(&shape.region(2048), "bench").unwrap();
         let setup = Setup::within(&name, region, shape).unwrap();
-        let l = &setup.region.shared().layout;
         let cfg = Config {
-            ctl_ofs: l.ctl(0) as u32,
-            rings_ofs: l.ring(0) as u32,
-            ring_size: l.ring_size as u32,
-            slots: SLOTS,
-            bufs_ofs: l.buf_ofs as u32,
-            buf_size: l.buf_size,
-            bufs: l.bufs,
-            tx_rings: 2,
-            rx_rings,
-            queue: ALL_QUEUES,
             host: u32::from(host),
-            max_frame: LIVE_MAX,
             ifindex: 1,
-            netns: 0,
             copy: u32::from(copy),
+            ..Config::in_region(&setup.region.shared().layout, 0, SLOTS, (2, rx_rings))
         };
         let loaded = Loaded::new(
             &["nic_rx", "host_rx", "tx", "taken"],
