@@ -156,3 +156,25 @@ extern "C" fn in_child() {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A closed handle is let go of before the call that closes it returns.
+    #[test]
+    fn the_end_of_a_turn_is_waited_for() {
+        let over = AtomicBool::new(false);
+        let turn = lock(&TURN);
+        thread::scope(|scope| {
+            let closing = scope.spawn(|| {
+                end_turn();
+                over.load(SeqCst)
+            });
+            thread::sleep(Duration::from_millis(20));
+            over.store(true, SeqCst);
+            drop(turn);
+            assert!(closing.join().unwrap_or(false), "it returned in the middle of a turn");
+        });
+    }
+}
