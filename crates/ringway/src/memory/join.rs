@@ -92,8 +92,7 @@ mod tests {
             (Backing::File, whole.layout(), 32)
         );
         let options = OpenOptions::new().slots(16);
-        let open =
-            |region: &Region| -> ringway_sys::Result<Port> { options.clone().region(region).open("null:") };
+        let open = |region: &Region| -> Result<Port> { options.clone().region(region).open("null:") };
         let port = open(&joined).unwrap();
         assert!(open(&joined).is_err(), "no second port");
         assert_eq!(joined.free_bufs(), 0);
