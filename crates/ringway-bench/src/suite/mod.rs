@@ -33,6 +33,7 @@ pub mod leftovers;
 mod loops;
 mod meter;
 pub mod pcap;
+mod preload;
 pub mod report;
 mod side_command;
 pub mod sides;
