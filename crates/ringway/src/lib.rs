@@ -55,6 +55,8 @@ pub use memory::{Backing, Buf, Region, RegionSpec};
 #[doc(hidden)]
 pub use nic::tc;
 pub use open::{open_ports, register_backend};
+#[doc(hidden)]
+pub use port::Exported;
 pub use port::name::{
     Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions,
 };
