@@ -16,4 +16,3 @@ mod poll;
 mod receive;
 mod select;
 mod send;
-mod time;

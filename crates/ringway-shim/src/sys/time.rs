@@ -5,30 +5,40 @@ use std::time::Duration;
 
 use libc::{timespec, timeval};
 
-pub(super) fn of_ms(ms: c_int) -> Option<Duration> {
+/// A time in milliseconds; negative for none.
+#[must_use]
+pub fn of_ms(ms: c_int) -> Option<Duration> {
     u64::try_from(ms).ok().map(Duration::from_millis)
 }
 
-/// A time of the program, null for none; fails where the kernel refuses it.
+/// A time of the program, null for none.
+///
+/// # Errors
+/// Where the kernel refuses it.
 ///
 /// # Safety
 /// `t` must be null or valid.
-pub(super) unsafe fn of_timespec(t: *const timespec) -> Result<Option<Duration>, ()> {
+pub unsafe fn of_timespec(t: *const timespec) -> Result<Option<Duration>, ()> {
     // SAFETY: by the contract.
     let Some(t) = (unsafe { t.as_ref() }) else { return Ok(None) };
     let nanos = u32::try_from(t.tv_nsec).ok().filter(|n| *n < 1_000_000_000).ok_or(())?;
     Ok(Some(Duration::new(u64::try_from(t.tv_sec).map_err(drop)?, nanos)))
 }
 
-pub(super) fn to_timespec(d: Duration) -> timespec {
+/// A time for the kernel.
+#[must_use]
+pub fn to_timespec(d: Duration) -> timespec {
     timespec { tv_sec: d.as_secs() as _, tv_nsec: d.subsec_nanos().into() }
 }
 
 /// As [`of_timespec`]; microseconds may be more than a second.
 ///
+/// # Errors
+/// Where the kernel refuses it.
+///
 /// # Safety
 /// `t` must be null or valid.
-pub(super) unsafe fn of_timeval(t: *const timeval) -> Result<Option<Duration>, ()> {
+pub unsafe fn of_timeval(t: *const timeval) -> Result<Option<Duration>, ()> {
     // SAFETY: by the contract.
     let Some(t) = (unsafe { t.as_ref() }) else { return Ok(None) };
     let (s, us) = (u64::try_from(t.tv_sec).map_err(drop)?, u64::try_from(t.tv_usec).map_err(drop)?);

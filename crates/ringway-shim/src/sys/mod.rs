@@ -1,5 +1,11 @@
-//! The one system function that has no safe form.
-#![allow(unsafe_code, reason = "it registers functions with libc")]
+//! What has no safe form: functions of libc, memory that programs name.
+#![allow(unsafe_code, reason = "system calls and programs pass pointers")]
+
+pub(crate) mod errno;
+pub(crate) mod fd_sets;
+pub(crate) mod next;
+pub(crate) mod table;
+pub mod time;
 
 /// Calls these before each fork, and after it in the parent and in the child. The last ones registered run first before a fork,
 /// and last after it.
