@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use libc::{timespec, timeval};
 
+/// A time that the kernel refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadTime;
+
 /// A time in milliseconds; negative for none.
 #[must_use]
 pub fn of_ms(ms: c_int) -> Option<Duration> {
@@ -18,11 +22,11 @@ pub fn of_ms(ms: c_int) -> Option<Duration> {
 ///
 /// # Safety
 /// `t` must be null or valid.
-pub unsafe fn of_timespec(t: *const timespec) -> Result<Option<Duration>, ()> {
+pub unsafe fn of_timespec(t: *const timespec) -> Result<Option<Duration>, BadTime> {
     // SAFETY: by the contract.
     let Some(t) = (unsafe { t.as_ref() }) else { return Ok(None) };
-    let nanos = u32::try_from(t.tv_nsec).ok().filter(|n| *n < 1_000_000_000).ok_or(())?;
-    Ok(Some(Duration::new(u64::try_from(t.tv_sec).map_err(drop)?, nanos)))
+    let nanos = u32::try_from(t.tv_nsec).ok().filter(|n| *n < 1_000_000_000).ok_or(BadTime)?;
+    Ok(Some(Duration::new(u64::try_from(t.tv_sec).map_err(|_| BadTime)?, nanos)))
 }
 
 /// A time for the kernel.
@@ -38,9 +42,10 @@ pub fn to_timespec(d: Duration) -> timespec {
 ///
 /// # Safety
 /// `t` must be null or valid.
-pub unsafe fn of_timeval(t: *const timeval) -> Result<Option<Duration>, ()> {
+pub unsafe fn of_timeval(t: *const timeval) -> Result<Option<Duration>, BadTime> {
     // SAFETY: by the contract.
     let Some(t) = (unsafe { t.as_ref() }) else { return Ok(None) };
-    let (s, us) = (u64::try_from(t.tv_sec).map_err(drop)?, u64::try_from(t.tv_usec).map_err(drop)?);
+    let (s, us) =
+        (u64::try_from(t.tv_sec).map_err(|_| BadTime)?, u64::try_from(t.tv_usec).map_err(|_| BadTime)?);
     Ok(Duration::from_secs(s).checked_add(Duration::from_micros(us)))
 }

@@ -8,6 +8,7 @@ mod accept;
 mod create;
 mod descriptors;
 mod epoll;
+mod guest;
 mod look;
 mod mappings;
 mod messages;
