@@ -39,7 +39,8 @@ impl ReentryGuard {
 
     /// Whether the thread is inside, or ends.
     #[inline]
-    pub(crate) fn is_entered() -> bool {
+    #[must_use]
+    pub fn is_entered() -> bool {
         ENTERED.try_with(Cell::get).unwrap_or(true)
     }
 }

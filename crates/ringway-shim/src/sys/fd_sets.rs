@@ -13,6 +13,13 @@ pub struct FdSets {
     n: usize,
 }
 
+/// Words of an `fd_set`.
+const WORDS: usize = libc::FD_SETSIZE / 64;
+
+/// What sets were before a call changed them.
+#[derive(Debug, Clone)]
+pub struct SavedSets([[u64; WORDS]; 3]);
+
 const EVENTS: [c_short; 3] = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
 /// What each set shows: as in fs/select.c.
 const SHOWN: [c_short; 3] = [
@@ -29,6 +36,30 @@ impl FdSets {
     #[must_use]
     pub unsafe fn new(sets: [*mut fd_set; 3], n: c_int) -> Self {
         Self { sets, n: n.max(0) as usize }
+    }
+
+    /// The bits of the sets, for [`restore`](Self::restore); `None` for more descriptors than an `fd_set` has.
+    #[must_use]
+    pub fn save(&self) -> Option<SavedSets> {
+        let words = self.n.div_ceil(64);
+        let mut saved = SavedSets([[0; WORDS]; 3]);
+        if words > WORDS {
+            return None;
+        }
+        for (set, to) in self.sets.iter().zip(&mut saved.0).filter(|(set, _)| !set.is_null()) {
+            // SAFETY: the program's set has a bit for each descriptor below `n`, in whole words.
+            unsafe { std::ptr::copy_nonoverlapping(set.cast::<u64>(), to.as_mut_ptr(), words) };
+        }
+        Some(saved)
+    }
+
+    /// Gives the sets the bits that they had.
+    pub fn restore(&self, saved: &SavedSets) {
+        let words = self.n.div_ceil(64).min(WORDS);
+        for (set, from) in self.sets.iter().zip(&saved.0).filter(|(set, _)| !set.is_null()) {
+            // SAFETY: as in `save`.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), set.cast::<u64>(), words) };
+        }
     }
 
     /// Whether a set has such a descriptor.
