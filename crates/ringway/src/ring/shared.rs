@@ -75,6 +75,16 @@ impl RxRing {
         self.ring.view.stamp();
         Ok(self.ring.publish(first, tail))
     }
+
+    /// Asks for a wake-up when frames come beyond those that the program has; true when they are there. [`arm`](Self::arm) asks when
+    /// it has none.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    #[doc(hidden)]
+    pub fn arm_for_more(&mut self) -> Result<bool> {
+        self.backend.arm(&self.ring.view)
+    }
 }
 
 impl TxRing {
@@ -106,6 +116,15 @@ impl TxRing {
     #[must_use]
     pub fn tail(&self) -> u32 {
         self.ring.tail
+    }
+
+    /// As [`RxRing::arm_for_more`], for slots that become free.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    #[doc(hidden)]
+    pub fn arm_for_more(&mut self) -> Result<bool> {
+        self.backend.arm(&self.ring.view)
     }
 
     /// As [`RxRing::is_sound`].
