@@ -7,11 +7,12 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ringway_shim::FDS;
+use rustix::fs::{Dir, Mode, OFlags};
 
 use crate::sys::kernel::{self, Kind};
 
@@ -54,10 +55,14 @@ pub fn track<T>(open: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The numbers that are open.
+/// The numbers that are open, but for the one that lists them.
 fn numbers() -> BTreeSet<RawFd> {
-    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::open("/proc/self/fd", flags, Mode::empty()) else { return BTreeSet::new() };
+    let own = folder.as_raw_fd();
+    let entries = Dir::new(folder).into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|e| e.file_name().to_str().ok()?.parse().ok());
+    numbers.filter(|fd| *fd != own).collect()
 }
 
 /// Whether the library has descriptors of such a kind.
@@ -114,7 +119,7 @@ fn mark(kind: Kind) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::{AsRawFd, OwnedFd};
+    use std::os::fd::OwnedFd;
 
     #[test]
     fn what_a_call_opens_is_noted_by_its_kind() {

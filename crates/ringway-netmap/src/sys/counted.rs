@@ -182,7 +182,7 @@ mod tests {
                 std::thread::spawn(|| {
                     for _ in 0..20_000 {
                         if let Some(used) = PLACE.enter() {
-                            assert_eq!(used.0.load(SeqCst), 1);
+                            assert!(used.0.load(SeqCst) > 0);
                         }
                     }
                 })
