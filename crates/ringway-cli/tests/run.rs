@@ -173,6 +173,15 @@ fn programs_of_netmap_find_the_device() {
     let ended = ringway_run(&[&["-v", "--"], &open[..]].concat());
     assert!(ended.stderr.contains("libringway_netmap.so:"), "before the other one: {ended:?}");
     assert_eq!(ended.code, Some(0), "nothing can be read from it: {ended:?}");
+    // With both libraries, as with the one: its own tests say what these programs do.
+    for name in ["travels", "waits"] {
+        let (own, source) = (concat!(env!("CARGO_MANIFEST_DIR"), "/../ringway-netmap"), format!("{name}.c"));
+        let source = std::fs::read_to_string(format!("{own}/tests/c/{source}")).unwrap();
+        let include = [format!("-I{own}/include"), format!("-I{own}/tests/c")];
+        let program = compile(name, &source, &[&include[0], &include[1], "-lpthread"]);
+        let ended = ringway_run(&["--", program.to_str().unwrap()]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{name}: {ended:?}");
+    }
     let other = ringway_run(&[&["--only", "pcap", "--"], &open[..]].concat());
     assert_eq!(other.code, Some(1), "{other:?}");
 }

@@ -79,6 +79,11 @@ fn polls_mix_it_with_ordinary_descriptors() {
     runs("waits");
 }
 
+#[test]
+fn memory_is_looked_at_where_a_filter_forbids_the_usual_way() {
+    runs("confined");
+}
+
 /// The library defines functions of libc, and nothing else.
 #[test]
 fn only_names_of_libc_are_visible() {
