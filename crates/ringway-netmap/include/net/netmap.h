@@ -15,6 +15,10 @@
 #include <net/if.h>
 #include <sys/time.h>
 
+#ifndef IFNAMSIZ /* strict standards hide it */
+#define IFNAMSIZ IF_NAMESIZE
+#endif
+
 #define NETMAP_API 14 /* the version that this file describes */
 #define NETMAP_MIN_API 14
 #define NETMAP_MAX_API 15
