@@ -13,7 +13,7 @@ use crate::inside::Inside;
 use crate::memory::{CallerMemory, Errno};
 use crate::sys::own_memory::OwnMemory;
 use crate::sys::real;
-use crate::{descriptors, epolls, process};
+use crate::{descriptors, epolls, internal, process};
 
 /// The program made an epoll, perhaps.
 fn made(epoll: c_int) -> c_int {
@@ -23,6 +23,7 @@ fn made(epoll: c_int) -> c_int {
         process::prepare();
         descriptors::remove(epoll);
         epolls::add(epoll);
+        internal::given(&[epoll]);
     }
     epoll
 }

@@ -8,6 +8,7 @@ use ringway_shim::{errno, fail};
 
 use super::close::closing;
 use super::find::{DEVICE, is_device};
+use super::given::given;
 use crate::descriptor::Descriptor;
 use crate::inside::Inside;
 use crate::memory::{CallerMemory, Errno};
@@ -33,6 +34,7 @@ unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int
     let done = real();
     if done >= 0 {
         closing(done); // by a way that no hook saw, if it stood for something
+        given(&[done]);
     }
     if done < 0 && !ABSENT.contains(&errno()) || flags & (libc::O_PATH | libc::O_DIRECTORY) == libc::O_PATH {
         return done;
@@ -69,7 +71,7 @@ fn create(flags: c_int) -> Result<c_int, Errno> {
     if flags & libc::O_NONBLOCK != 0 {
         kernel::set_nonblocking(&fd);
     }
-    internal::forget(fd.as_raw_fd());
+    internal::given(&[fd.as_raw_fd()]);
     if !descriptors::add(fd.as_raw_fd(), descriptor) {
         return Err(Errno(libc::EMFILE));
     }
