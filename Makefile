@@ -66,6 +66,8 @@ bench:
 	$(CARGO) run --release --quiet -p ringway-cli -- bench tester
 	$(CARGO) build --release --quiet -p ringway-preload
 	$(CARGO) run --release --quiet -p ringway-cli -- bench pcap
+	$(CARGO) build --release --quiet -p ringway-netmap
+	$(CARGO) run --release --quiet -p ringway-cli -- bench netmap
 
 # The kernel's bridge and Ringway's switch, the same command but for --dut: throughput, latency and loss, with what the tester does by
 # itself; JSON, CSV and a page of each, and the differences. Some minutes: SECONDS is the length of a trial, SIZES and LINK are frame sizes

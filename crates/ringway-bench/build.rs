@@ -16,16 +16,19 @@ struct Program {
     libraries: &'static [&'static str],
     /// Name of a library whose flags pkg-config knows.
     config: Option<&'static str>,
+    /// Folders of this repository with headers.
+    include: &'static [&'static str],
     packages: &'static str,
 }
 
-const PROGRAMS: [Program; 6] = [
+const PROGRAMS: [Program; 7] = [
     Program {
         name: "pcap",
         bpf: false,
         probe: "#include <pcap/pcap.h>\nint main(void) { return !pcap_lib_version(); }\n",
         libraries: &["-lpcap"],
         config: None,
+        include: &[],
         packages: "libpcap-dev",
     },
     Program {
@@ -34,6 +37,16 @@ const PROGRAMS: [Program; 6] = [
         probe: "int main(void) { return 0; }\n",
         libraries: &[],
         config: None,
+        include: &[],
+        packages: "",
+    },
+    Program {
+        name: "netmap",
+        bpf: false,
+        probe: "int main(void) { return 0; }\n",
+        libraries: &[],
+        config: None,
+        include: &[NETMAP_HEADERS],
         packages: "",
     },
     bpf_program("afxdp"),
@@ -45,14 +58,18 @@ const PROGRAMS: [Program; 6] = [
         probe: "#include <rte_fib.h>\n#include <rte_fib6.h>\nint main(void) { return !rte_fib_find_existing(\"\"); }\n",
         libraries: &[],
         config: Some("libdpdk"),
+        include: &[],
         packages: "libdpdk-dev, pkg-config",
     },
 ];
 
 const fn bpf_program(name: &'static str) -> Program {
     let (probe, libraries, packages) = (BPF_PROBE, BPF_LIBRARIES, BPF_PACKAGES);
-    Program { name, bpf: true, probe, libraries, config: None, packages }
+    Program { name, bpf: true, probe, libraries, config: None, include: &[], packages }
 }
+
+/// What programs for netmap include, from this crate's folder.
+const NETMAP_HEADERS: &str = "../ringway-netmap/include";
 
 const BPF_PROBE: &str = "#include <bpf/libbpf.h>\nint main(void) { return !libbpf_version_string(); }\n";
 const BPF_LIBRARIES: &[&str] = &["-lbpf", "-lelf", "-lz"];
@@ -60,6 +77,7 @@ const BPF_PACKAGES: &str = "clang, libbpf-dev, libelf-dev, zlib1g-dev";
 
 fn main() {
     println!("cargo:rerun-if-changed=peers");
+    println!("cargo:rerun-if-changed={NETMAP_HEADERS}");
     println!("cargo:rerun-if-env-changed=CLANG");
     let build = Build {
         sources: PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo")).join("peers"),
@@ -116,7 +134,8 @@ impl Build {
             .arg(source)
             .arg("-o")
             .arg(executable)
-            .args(program.libraries);
+            .args(program.libraries)
+            .args(program.include.iter().map(|folder| format!("-I{folder}")));
         cc.args(program.config.into_iter().flat_map(flags));
         cc
     }

@@ -1,6 +1,7 @@
 //! The kernel half of an `ebpf:` port, loaded: its programs with the numbers of the port frozen in, the maps that they share with the
 //! library, doorbells.
 
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use ringway_sys::bpf::Bell;
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::libbpf::{quiet, refused};
 use ringway_sys::mmap::Mmap;
-use ringway_sys::{maps, program};
+use ringway_sys::{bpf, maps, program};
 
 /// Bytes of the kernel's state of one ring: a line of cursors, then a block of counters.
 pub const KRING: usize = kring::SIZE;
@@ -129,12 +130,25 @@ pub struct Loaded {
     pub kstate: Arc<Mmap>,
     /// Id of the map behind `kstate`.
     pub kstate_id: u32,
+    /// That map.
+    kstate_map: OwnedFd,
     /// A doorbell for each rx ring.
     pub bells: Vec<Arc<Bell>>,
     /// Where frames are redirected to the interface.
     pub device: Option<MapHandle>,
-    /// Where the programs find the bells.
-    outer: MapHandle,
+    /// Where the programs find the bells; the process that loaded them has it.
+    outer: Option<MapHandle>,
+}
+
+/// What another process needs of a kernel half that is attached: see [`Loaded::inherit`].
+#[derive(Debug)]
+pub struct Inherited {
+    /// The program that sends.
+    pub tx: OwnedFd,
+    /// The map of cursors and counters.
+    pub kstate: OwnedFd,
+    /// The doorbell of each rx ring.
+    pub bells: Vec<OwnedFd>,
 }
 
 impl Loaded {
@@ -155,14 +169,13 @@ impl Loaded {
         for p in loaded.progs().filter(|p| p.autoload()) {
             fds.push((p.name().to_string_lossy().into_owned(), dup(p.as_fd())?));
         }
-        let rings = (cfg.tx_rings + cfg.rx_rings + 1) as usize;
         let missing = || {
             Error::new(ErrorKind::Unsupported, port, "the eBPF object lacks a map").cure("rebuild Ringway")
         };
         let kstate = find(&loaded, "kstate").ok_or_else(missing)?;
         let kstate_id = kstate.info().map_err(fail("asking for the id of a map"))?.info.id;
-        let mem = Mmap::shared(kstate.as_fd(), (rings * KRING).next_multiple_of(4096), 0, false)
-            .map_err(|e| Error::io(port, "mapping the counters failed", e))?;
+        let kstate_map = dup(kstate.as_fd())?;
+        let mem = map_kstate(kstate_map.as_fd(), cfg.tx_rings + cfg.rx_rings, port)?;
         let device = find(&loaded, "device")
             .map(|m| MapHandle::try_from(&m))
             .transpose()
@@ -170,7 +183,15 @@ impl Loaded {
         let outer = find(&loaded, "bells").ok_or_else(missing)?;
         let outer = MapHandle::try_from(&outer).map_err(fail("keeping a map"))?;
         let bells = bells(cfg.rx_rings, port)?;
-        Ok(Self { progs: fds, kstate: Arc::new(mem), kstate_id, bells, device, outer })
+        Ok(Self {
+            progs: fds,
+            kstate: Arc::new(mem),
+            kstate_id,
+            kstate_map,
+            bells,
+            device,
+            outer: Some(outer),
+        })
     }
 
     /// Shows the doorbells to the programs. The kernel waits for an RCU grace period (some 10 ms)
@@ -182,9 +203,54 @@ impl Loaded {
     pub fn hang_bells(&self, port: &str) -> Result<()> {
         let keys: Vec<u8> = (0..self.bells.len() as u32).flat_map(u32::to_ne_bytes).collect();
         let fds: Vec<u8> = self.bells.iter().flat_map(|b| b.as_fd().as_raw_fd().to_ne_bytes()).collect();
-        self.outer
+        let Some(outer) = &self.outer else { return Ok(()) };
+        outer
             .update_batch(&keys, &fds, self.bells.len() as u32, MapFlags::ANY, MapFlags::ANY)
             .map_err(|e| refused(port, "making a doorbell", &e))
+    }
+
+    /// Descriptors for another process.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn share(&self) -> io::Result<Inherited> {
+        let tx = self.prog("tx").ok_or(io::ErrorKind::NotFound)?.try_clone_to_owned()?;
+        let bells = self.bells.iter().map(|bell| bell.as_fd().try_clone_to_owned());
+        let bells = bells.collect::<io::Result<_>>()?;
+        Ok(Inherited { tx, kstate: self.kstate_map.try_clone()?, bells })
+    }
+
+    /// The kernel half that another process loaded, of a port with so many rings. Nothing is attached.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for descriptors that are of other things.
+    pub fn inherit(from: Inherited, rings: u32, port: &str) -> Result<Self> {
+        let Inherited { tx, kstate, bells } = from;
+        let shape = bpf::mappable_array(kstate.as_fd());
+        if !shape.is_ok_and(|shape| shape == (KRING, rings + 1)) {
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                port,
+                "a descriptor is not of the map of the port's counters",
+            ));
+        }
+        if !bells.iter().all(|bell| bpf::is_ring_buffer(bell.as_fd())) {
+            return Err(Error::new(ErrorKind::Invalid, port, "a descriptor is not of a doorbell"));
+        }
+        let kstate_id = bpf::map_id(kstate.as_fd())
+            .map_err(|e| Error::io(port, "asking for the id of a map failed", e))?;
+        let mem = map_kstate(kstate.as_fd(), rings, port)?;
+        let bells = bells.into_iter().map(|bell| map_bell(bell, port)).collect::<Result<_>>()?;
+        let progs = vec![("tx".to_owned(), tx)];
+        Ok(Self {
+            progs,
+            kstate: Arc::new(mem),
+            kstate_id,
+            kstate_map: kstate,
+            bells,
+            device: None,
+            outer: None,
+        })
     }
 
     /// The program called `name`.
@@ -227,7 +293,17 @@ fn bells(count: u32, port: &str) -> Result<Vec<Arc<Bell>>> {
     let bell = |_| {
         let map = maps::bell("ringway_bell", port)?;
         let fd = map.as_fd().try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e))?;
-        Ok(Arc::new(Bell::new(fd).map_err(|e| Error::io(port, "mapping a doorbell failed", e))?))
+        map_bell(fd, port)
     };
     (0..count).map(bell).collect()
+}
+
+fn map_bell(map: OwnedFd, port: &str) -> Result<Arc<Bell>> {
+    Bell::new(map).map(Arc::new).map_err(|e| Error::io(port, "mapping a doorbell failed", e))
+}
+
+/// Maps the kernel's state of so many rings, and of the interface.
+fn map_kstate(map: BorrowedFd<'_>, rings: u32, port: &str) -> Result<Mmap> {
+    let bytes = ((rings + 1) as usize * KRING).next_multiple_of(4096);
+    Mmap::shared(map, bytes, 0, false).map_err(|e| Error::io(port, "mapping the counters failed", e))
 }

@@ -94,7 +94,7 @@ impl<'a> Stand<'a> {
         // First the pin: the process that finds it removes the filter.
         bpffs::pin(jump.array.as_fd(), &path)?;
         let filter = Filter::attach(jump.entry.as_fd(), index, self.side);
-        filter.map(Filter::keep).inspect_err(|_| _ = fs::remove_file(path)) // it would go with the folder
+        filter.map(|f| f.keep()).inspect_err(|_| _ = fs::remove_file(path)) // it would go with the folder
     }
 
     /// The file of the link, which is there only where the kernel has tcx.

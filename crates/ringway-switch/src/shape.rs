@@ -34,6 +34,13 @@ impl Shape {
         shape.check(name).map(|()| shape)
     }
 
+    /// The shape of the switch whose ports have regions with this layout; `None` when no switch has such ports.
+    #[must_use]
+    pub fn of_region(layout: &Layout) -> Option<Self> {
+        let shape = Self { slots: layout.slots, rings: layout.rings / 2, buf_size: layout.buf_size };
+        (shape.check("region").is_ok() && shape.region() == *layout).then_some(shape)
+    }
+
     /// Refuses a size that is out of bounds.
     pub(crate) fn check(self, name: &str) -> Result<()> {
         let refuse = |what: String, cure: &str| Err(Error::new(ErrorKind::Invalid, name, what).cure(cure));
@@ -85,5 +92,25 @@ impl Shape {
     pub(crate) fn port_bytes(self) -> usize {
         let page_up = |n: usize| n.next_multiple_of(4096);
         page_up(self.region().total) + page_up(self.state()) + self.rings as usize * 3 * 4096 + LOOK_PROGRAM
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_tells_the_shape() {
+        let shape = Shape { slots: 256, rings: 3, buf_size: 2112 };
+        let layout = shape.region();
+        assert_eq!(Shape::of_region(&layout), Some(shape));
+        for other in [
+            Layout { rings: 7, ..layout },
+            Layout { bufs: layout.bufs + 1, ..layout },
+            Layout { slots: 100, ..layout },
+            Layout { rings: 0, ..layout },
+        ] {
+            assert_eq!(Shape::of_region(&other), None, "{other:?}");
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::bpf;
 use super::netlink::{CREATE, DUMP, Message, Netlink, attribute, put, text, u32_at};
@@ -68,14 +69,14 @@ pub struct Filter {
     side: Side,
     handle: u32,
     maker: bool,
-    kept: bool,
+    kept: AtomicBool,
 }
 
 impl Filter {
     /// Attaches `program`, of `BPF_PROG_TYPE_SCHED_CLS`, to an interface of the present network namespace.
     pub fn attach(program: BorrowedFd<'_>, ifindex: u32, side: Side) -> io::Result<Self> {
         let tc = Tc { netlink: Netlink::route()?, ifindex };
-        let mut filter = Self { tc, side, handle: 0, maker: false, kept: false };
+        let mut filter = Self { tc, side, handle: 0, maker: false, kept: AtomicBool::new(false) };
         let mut tries = 3;
         loop {
             filter.maker |= filter.tc.make_clsact()?;
@@ -84,7 +85,7 @@ impl Filter {
                 // Its last user may just have removed the discipline.
                 Err(e) if e.raw_os_error() == Some(libc::EINVAL) && tries > 1 => tries -= 1,
                 Err(e) => {
-                    filter.kept = true;
+                    filter.keep();
                     filter.tc.leave(filter.maker);
                     return Err(e);
                 }
@@ -96,15 +97,15 @@ impl Filter {
         }
     }
 
-    /// Leaves it where it is; once its program array is empty, [`remove_dead`] removes it.
-    pub fn keep(mut self) {
-        self.kept = true;
+    /// Leaves it where it is when this is dropped; once its program array is empty, [`remove_dead`] removes it.
+    pub fn keep(&self) {
+        self.kept.store(true, Relaxed);
     }
 }
 
 impl Drop for Filter {
     fn drop(&mut self) {
-        if self.kept {
+        if *self.kept.get_mut() {
             return;
         }
         // What fails here is left for the next owner, who sweeps.

@@ -3,19 +3,23 @@
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// An exclusive lock on a directory, held until it is dropped or the process ends, however it ends (`flock`).
 ///
 /// When its process drops it, copies that children of a fork have hold it no longer. A child that drops its copy frees nothing.
+/// A lock that was [shared](Self::share) falls with its last descriptor.
 #[derive(Debug)]
 pub struct DirLock {
     file: File,
     /// The process that took it.
     owner: u32,
+    /// Whether other processes hold it by descriptors of their own.
+    shared: AtomicBool,
 }
 
 /// A process that only looks whether a lock is taken has it for less than this, also when it has to wait for a CPU meanwhile.
@@ -23,7 +27,7 @@ const LOOK_MAX: Duration = Duration::from_millis(100);
 
 impl Drop for DirLock {
     fn drop(&mut self) {
-        if self.owner == std::process::id() {
+        if self.owner == std::process::id() && !self.is_shared() {
             // SAFETY: an open descriptor. It is closed next, whatever this call says.
             unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
         }
@@ -31,6 +35,28 @@ impl Drop for DirLock {
 }
 
 impl DirLock {
+    fn over(file: File, shared: bool) -> Self {
+        Self { file, owner: std::process::id(), shared: AtomicBool::new(shared) }
+    }
+
+    /// A descriptor by which another process [holds](Self::inherit) the lock as well.
+    pub fn share(&self) -> io::Result<OwnedFd> {
+        self.shared.store(true, Relaxed);
+        self.file.as_fd().try_clone_to_owned()
+    }
+
+    /// The lock that such a descriptor holds. `WouldBlock` when it holds none, and somebody else has the lock.
+    pub fn inherit(fd: OwnedFd) -> io::Result<Self> {
+        // SAFETY: an open descriptor. To lock again what it has locked changes nothing.
+        super::fd::check(unsafe { libc::flock(fd.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) })?;
+        Ok(Self::over(fd.into(), true))
+    }
+
+    /// Whether other processes may hold it by descriptors of their own.
+    pub fn is_shared(&self) -> bool {
+        self.shared.load(Relaxed)
+    }
+
     /// Takes the lock, or with `wait` waits for it; `None` when somebody else has it.
     pub fn take(dir: &Path, wait: bool) -> io::Result<Option<Self>> {
         let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
@@ -39,7 +65,7 @@ impl DirLock {
         loop {
             // SAFETY: an open descriptor.
             match super::fd::check(unsafe { libc::flock(file.as_fd().as_raw_fd(), how) }) {
-                Ok(_) => return Ok(Some(Self { file, owner: std::process::id() })),
+                Ok(_) => return Ok(Some(Self::over(file, false))),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
@@ -166,6 +192,27 @@ mod tests {
         std::fs::remove_dir(&dir).unwrap();
         assert!(refused, "a process that lives has it: no reason to wait");
         assert!(taken);
+    }
+
+    #[test]
+    fn a_shared_lock_falls_with_its_last_descriptor() {
+        let dir = std::env::temp_dir().join(format!("ringway-shared-{}", std::process::id()));
+        std::fs::create_dir(&dir).unwrap();
+        let lock = DirLock::take(&dir, false).unwrap().unwrap();
+        let heir = DirLock::inherit(lock.share().unwrap()).unwrap();
+        let other = File::open(&dir).unwrap();
+        let stranger = DirLock::inherit(other.into()).is_err();
+        drop(lock);
+        let held = DirLock::take(&dir, false).unwrap().is_none();
+        drop(heir);
+        // A process that another test is starting has a copy for a moment.
+        let start = Instant::now();
+        let mut free = false;
+        while !free && start.elapsed() < Duration::from_secs(60) {
+            free = DirLock::take(&dir, false).unwrap().is_some();
+        }
+        std::fs::remove_dir(&dir).unwrap();
+        assert!(stranger && held && free, "{stranger} {held} {free}");
     }
 
     #[test]

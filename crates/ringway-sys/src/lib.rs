@@ -24,6 +24,7 @@ pub mod netlink;
 pub mod netns;
 pub mod packet;
 pub mod private_dir;
+pub mod process_mark;
 pub mod program;
 pub mod promiscuous;
 pub mod random;

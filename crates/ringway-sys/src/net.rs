@@ -120,6 +120,16 @@ impl Interface {
         Ok(Self { socket: unsafe { OwnedFd::from_raw_fd(fd) }, index, netns: netns_inode()? })
     }
 
+    /// A descriptor by which another process [asks](Self::inherit) about the interface, whatever its own namespace.
+    pub fn share(&self) -> io::Result<OwnedFd> {
+        self.socket.try_clone()
+    }
+
+    /// The interface with this index in the namespace of the socket, whose inode number is `netns`.
+    pub fn inherit(socket: OwnedFd, index: u32, netns: u32) -> Self {
+        Self { socket, index, netns }
+    }
+
     /// Runs `f` in the interface's network namespace, wherever the calling thread is: an index means another
     /// interface, or none, in another namespace.
     pub fn inside<T>(&self, f: impl FnOnce() -> io::Result<T>) -> io::Result<T> {

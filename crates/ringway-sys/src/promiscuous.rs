@@ -11,7 +11,7 @@ use super::socket_probe;
 /// A socket that receives nothing and keeps an interface promiscuous.
 #[derive(Debug)]
 pub struct Promiscuous {
-    _socket: OwnedFd,
+    socket: OwnedFd,
 }
 
 impl Promiscuous {
@@ -19,7 +19,12 @@ impl Promiscuous {
     pub fn hold(ifindex: u32) -> io::Result<Self> {
         let socket = socket_probe::packet()?;
         join(&socket, ifindex)?;
-        Ok(Self { _socket: socket })
+        Ok(Self { socket })
+    }
+
+    /// A descriptor that keeps the interface promiscuous as well.
+    pub fn share(&self) -> io::Result<OwnedFd> {
+        self.socket.try_clone()
     }
 }
 

@@ -28,6 +28,7 @@ macro_rules! image {
 
 static PCAP: Image = image!(c"peer-pcap", "peer-pcap", "PEER_PCAP_MISSING");
 static SOCKET: Image = image!(c"peer-socket", "peer-socket", "PEER_SOCKET_MISSING");
+static NETMAP: Image = image!(c"peer-netmap", "peer-netmap", "PEER_NETMAP_MISSING");
 static AF_XDP: Image = image!(c"peer-afxdp", "peer-afxdp", "PEER_AFXDP_MISSING");
 static XDP: Image = image!(c"peer-xdp", "peer-xdp", "PEER_XDP_MISSING");
 static L3: Image = image!(c"peer-l3", "peer-l3", "PEER_L3_MISSING");
@@ -38,6 +39,7 @@ pub(super) fn command(kind: PeerKind) -> Result<(Command, std::fs::File), Progra
     let image = match kind {
         PeerKind::Pcap => &PCAP,
         PeerKind::Socket => &SOCKET,
+        PeerKind::Netmap => &NETMAP,
         PeerKind::AfXdp => &AF_XDP,
         PeerKind::Xdp => &XDP,
         PeerKind::L3 => &L3,

@@ -9,6 +9,8 @@ pub enum PeerKind {
     Pcap,
     /// AF_PACKET with sendmmsg and recvmmsg.
     Socket,
+    /// netmap's interface, which something has to serve: a library of Ringway does, by `LD_PRELOAD`.
+    Netmap,
     /// AF_XDP in copy mode.
     AfXdp,
     /// XDP in the kernel: redirect, sink, and the generator `flood`.
@@ -24,6 +26,7 @@ impl fmt::Display for PeerKind {
         f.write_str(match self {
             Self::Pcap => "peer-pcap",
             Self::Socket => "peer-socket",
+            Self::Netmap => "peer-netmap",
             Self::AfXdp => "peer-afxdp",
             Self::Xdp => "peer-xdp",
             Self::L3 => "peer-l3",

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`PeerKind::Pcap`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS`, `forward A B`, `forward1 A B`, `ping IF COUNT LEN INTERVAL_US`, `pong IF` |
 //! | [`PeerKind::Socket`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS` |
+//! | [`PeerKind::Netmap`] | `tx IF SECONDS`, `rx IF SECONDS`, `bridge A B BURST`, `vale A B BURST SECONDS`, `pipe A B BURST SECONDS`, `poll A B SECONDS` |
 //! | [`PeerKind::AfXdp`] | `tx IF LEN BURST SECONDS`, `rx IF BURST SECONDS`, `forward A B BURST`, `forward1 A B BURST` |
 //! | [`PeerKind::Xdp`] | `redirect A B`, `sink IF...`, `sink-skb IF...`, `pass IF...`, `flood IF LEN SECONDS [RATE_PPS [BURST]]` |
 //! | [`PeerKind::L3`] | `flood IF FLOWS SECONDS`, `forward IF...`, `clock IF` |
@@ -19,6 +20,10 @@
 //! fast as it goes. Senders and receivers run for `SECONDS` after 200 ms of warm-up, and are
 //! [`finish`](Peer::finish)ed. A receiver's time starts with the first packet, at the latest 2 s after it is
 //! ready. The others run until they are [`stop`](Peer::stop)ped.
+//!
+//! The ends that `vale` and `pipe` of netmap's interface exchange frames between are both in one program, which
+//! sends and receives in turn. `poll` measures what that call costs beside the ioctls that do the same. Frames of
+//! this program have 60 bytes.
 //!
 //! A veth takes frames that XDP redirects to it (`flood`, `redirect`, Ringway's own transmit) only if its other end
 //! runs NAPI: an XDP program is attached there, or `ethtool -K PEER gro on`. `flood` fails when nothing arrives.
@@ -48,7 +53,7 @@ pub use fib::FibPeer;
 pub use kind::PeerKind;
 pub use memif::{Count, MemifPair};
 pub use peer::Peer;
-pub use result::{PeerResult, RoundTrip, Traffic};
+pub use result::{CallCost, PeerResult, RoundTrip, Traffic};
 
 use std::ffi::{OsStr, OsString};
 

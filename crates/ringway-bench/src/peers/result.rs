@@ -10,14 +10,16 @@ pub enum PeerResult {
     Traffic(Traffic),
     /// Of `peer-pcap ping`.
     RoundTrip(RoundTrip),
+    /// Of `peer-netmap poll`.
+    CallCost(CallCost),
 }
 
 impl PeerResult {
-    /// The counts, unless the peer measured round trips.
+    /// The counts, unless the peer measured times.
     pub fn traffic(&self) -> Option<&Traffic> {
         match self {
             Self::Traffic(traffic) => Some(traffic),
-            Self::RoundTrip(_) => None,
+            Self::RoundTrip(_) | Self::CallCost(_) => None,
         }
     }
 
@@ -25,7 +27,15 @@ impl PeerResult {
     pub fn round_trip(&self) -> Option<&RoundTrip> {
         match self {
             Self::RoundTrip(round_trip) => Some(round_trip),
-            Self::Traffic(_) => None,
+            Self::Traffic(_) | Self::CallCost(_) => None,
+        }
+    }
+
+    /// The times of calls, if the peer measured them.
+    pub fn call_cost(&self) -> Option<&CallCost> {
+        match self {
+            Self::CallCost(cost) => Some(cost),
+            Self::Traffic(_) | Self::RoundTrip(_) => None,
         }
     }
 }
@@ -86,12 +96,30 @@ pub struct RoundTrip {
     pub max_ns: u64,
 }
 
+/// What the calls of `peer-netmap poll` took, each with one frame sent and one received: medians.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallCost {
+    /// Calls of poll, and as many pairs of ioctls.
+    pub calls: u64,
+    /// Nanoseconds of a pair of ioctls.
+    pub sync_ns: f64,
+    /// Nanoseconds of a poll.
+    pub poll_ns: f64,
+}
+
+impl CallCost {
+    /// Nanoseconds that a poll takes beyond the ioctls that do the same.
+    pub fn beyond_sync(&self) -> f64 {
+        self.poll_ns - self.sync_ns
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn tells_the_two_kinds_of_line_apart() {
+    fn tells_the_kinds_of_line_apart() {
         let traffic: PeerResult = serde_json::from_str(
             r#"{"packets":300,"bytes":18000,"seconds":1.500000,"drops":2,"total_packets":360}"#,
         )
@@ -103,6 +131,10 @@ mod tests {
         )
         .unwrap();
         assert_eq!(ping.round_trip().unwrap().lost, 1);
+        let calls: PeerResult =
+            serde_json::from_str(r#"{"calls":4096,"sync_ns":100.5,"poll_ns":250.0}"#).unwrap();
+        assert_eq!(calls.call_cost().unwrap().beyond_sync(), 149.5);
+        assert!(calls.traffic().is_none() && calls.round_trip().is_none() && ping.call_cost().is_none());
         assert!(serde_json::from_str::<PeerResult>("{}").is_err());
     }
 

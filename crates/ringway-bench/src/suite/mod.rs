@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`containers`] | switches and routers between containers |
 //! | [`fib`] | route lookup |
+//! | [`netmap`] | a program on netmap's interface, beside Ringway's own ports |
 //! | [`pcap`] | unmodified programs, with Ringway under them and without |
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
 //! | [`vale`] | switches: between programs, between interfaces |
@@ -32,7 +33,9 @@ pub mod l3;
 pub mod leftovers;
 mod loops;
 mod meter;
+pub mod netmap;
 pub mod pcap;
+mod preload;
 pub mod report;
 mod side_command;
 pub mod sides;

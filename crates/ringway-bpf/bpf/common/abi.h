@@ -24,7 +24,8 @@ struct ctl {
 	__u32 head;  /* rx: slots before it are given back. tx: slots before it are to be sent */
 	__u32 start; /* ports of interfaces, tx: where sending starts, taken when gen changes */
 	__u32 gen;   /* of the same */
-	__u32 unused0[13];
+	__u32 small; /* of the same: when a process last sent without the programs, in ms. They do not read it */
+	__u32 unused0[12];
 	__u32 wish;  /* rx: the client sleeps and wants its doorbell rung */
 	__u32 quiet; /* switches, rx: not 0: the programs may leave a wish; the client is to look for itself. They write it, and never believe it */
 	__u32 whole; /* switches, rx: not 0: the client takes super-frames whole, with a note of what is left to be done */

@@ -46,6 +46,17 @@ Examples:
   sudo ringway bench pcap --case bridge --json out.json      # one case, with its single runs
   sudo ringway bench pcap --case tcpdump --only libpcap --only ringway-mirror";
 
+pub(super) const NETMAP: &str = "\
+Cases: tx, rx, bridge, vale, pipe, poll. Systems: libpcap, af_xdp, netmap-api, ringway. netmap-api is a program in C that knows netmap's
+interface alone; libringway_netmap.so serves it, from beside the command, from ../lib/ringway, or from the directory in RINGWAY_LIB. poll is
+what a call of poll takes beyond the syncs in it. All need root; links are in a network namespace of their own. Systems that are not there
+are skipped by name. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes about 3 minutes.
+
+Examples:
+  sudo ringway bench netmap                                  # everything
+  sudo ringway bench netmap --case tx --json out.json        # one case, with its single runs
+  sudo ringway bench netmap --only netmap-api --only ringway";
+
 pub(crate) const FIB: &str = "\
 Cases: ipv4-uniform, ipv4-covered, ipv4-sorted, ipv4-repeat, ipv4-zipf, ipv4-latency, ipv4-build, ipv4-update-trace, ipv4-update-random,
 ipv4-meanwhile, and the same for ipv6. Systems: ringway, ringway-scalar, dpdk-rte_fib, dpdk-rte_fib-scalar (IPv6: dpdk-rte_fib6), prefix-trie,

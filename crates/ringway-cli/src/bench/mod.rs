@@ -17,7 +17,7 @@ use ringway_lab::Lab;
 use crate::console::note;
 use crate::durations::seconds;
 use crate::failure::Failure;
-use help::{ALL, CONTAINERS, IO, L3, PCAP, TESTER, VALE};
+use help::{ALL, CONTAINERS, IO, L3, NETMAP, PCAP, TESTER, VALE};
 pub(crate) use help::{FIB, with_keys};
 use output::{Output, Remarks, Shared};
 pub(crate) use progress::ProgressLine;
@@ -44,6 +44,9 @@ enum Suite {
     /// Unmodified programs: on Ringway beside themselves on the system's libraries
     #[command(after_help = with_keys(PCAP))]
     Pcap(SuiteArgs),
+    /// A program on netmap's interface: beside Ringway's own loops, libpcap and AF_XDP
+    #[command(after_help = with_keys(NETMAP))]
+    Netmap(SuiteArgs),
     /// Route lookup: IPv4 and IPv6, lookups and updates
     #[command(after_help = with_keys(FIB))]
     Fib(FibArgs),
@@ -102,6 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Suite::Vale(args) => measure("vale", args, suite::vale::cases, |_| Vec::new()),
         Suite::Containers(args) => measure("containers", args, suite::containers::cases, |_| Vec::new()),
         Suite::Pcap(args) => measure("pcap", args, suite::pcap::cases, |_| Vec::new()),
+        Suite::Netmap(args) => measure("netmap", args, suite::netmap::cases, suite::netmap::shares),
         Suite::L3(args) => l3(args),
         Suite::Tester(args) => measure("tester", args, suite::tester::cases, |_| Vec::new()),
         Suite::Side { words } => suite::vale::side(words).map_err(|e| Failure::Other(e.to_string())),

@@ -9,7 +9,7 @@ use crate::stage::{Stage, programs};
 use crate::{perform, perform_named};
 
 /// Pages that show commands; docs/containers.md has a test program of its own.
-const PAGES: [&str; 18] = [
+const PAGES: [&str; 19] = [
     "README.md",
     "crates/ringway-bench/README.md",
     "crates/ringway-cli/README.md",
@@ -21,6 +21,7 @@ const PAGES: [&str; 18] = [
     "docs/containers.md",
     "docs/library.md",
     "docs/modules.md",
+    "docs/netmap.md",
     "docs/ports.md",
     "docs/rfc2544.md",
     "docs/rfc2889.md",
@@ -93,6 +94,20 @@ fn modules() {
     perform(&stage, "docs/modules.md", &[]);
     let made = stage.run("ringway switch add vale0 --module gate.o");
     assert_eq!(made.code, Some(0), "{}", made.stderr);
+}
+
+#[test]
+fn netmap() {
+    let Some(stage) = Stage::new(&["eth0"]) else { return };
+    let page = fs::read_to_string(root().join("docs/netmap.md")).unwrap();
+    let source = page.split("```c\n").nth(1).unwrap().split("```").next().unwrap();
+    fs::write(stage.folder().join("count.c"), source).unwrap();
+    let special = [
+        Special::new("ringway run -- pkt-gen -i netmap:eth0 -f tx -l 60", MOVES).needs(&["pkt-gen"]),
+        Special::new("ringway run -- pkt-gen -i vale0:p1 -f rx", Says("p1")).needs(&["pkt-gen"]),
+        Special::new("ringway run -- ./count eth0", Skipped("no library serves /dev/netmap yet")),
+    ];
+    perform(&stage, "docs/netmap.md", &special);
 }
 
 #[test]

@@ -68,6 +68,20 @@ impl View {
         objects::open_pin(&dir.join(FILE), true, on).map(Self)
     }
 
+    /// A descriptor by which another process [has](Self::inherit) the view as well.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn share(&self) -> std::io::Result<OwnedFd> {
+        self.0.try_clone()
+    }
+
+    /// The view that another process opened.
+    #[must_use]
+    pub fn inherit(program: OwnedFd) -> Self {
+        Self(program)
+    }
+
     /// That of a port, by the number of its program in the kernel, which takes privilege.
     #[must_use]
     pub fn by_program(id: u32) -> Option<Self> {

@@ -56,3 +56,17 @@ pub fn lookup(map: BorrowedFd<'_>, key: u32, out: &mut [u8]) -> io::Result<()> {
     // SAFETY: `key` and `out` live across the call, and the map's values have the length of `out`.
     check(unsafe { bpf::bpf_map_lookup_elem(map.as_raw_fd(), key.cast(), out.as_mut_ptr().cast()) }).map(drop)
 }
+
+/// Bytes of a value and number of entries of a plain array that processes can map. `EINVAL` when the descriptor is another one.
+pub fn mappable_array(map: BorrowedFd<'_>) -> io::Result<(usize, u32)> {
+    let is = info(map)?;
+    if is.type_ != bpf::BPF_MAP_TYPE_ARRAY || is.map_flags & bpf::BPF_F_MMAPABLE == 0 {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    Ok((is.value_size as usize, is.max_entries))
+}
+
+/// Whether the descriptor is a ring buffer's, of which a [`Bell`](super::Bell) can be made.
+pub fn is_ring_buffer(map: BorrowedFd<'_>) -> bool {
+    info(map).is_ok_and(|is| is.type_ == bpf::BPF_MAP_TYPE_RINGBUF)
+}

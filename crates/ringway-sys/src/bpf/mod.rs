@@ -15,6 +15,6 @@ pub(crate) use link::link_info;
 pub use link::{
     detach, is_unknown_hook, link, program_of, raw_tracepoint, tcx_lives, update_link, xdp_lives,
 };
-pub use map::{lookup, program_in, put_program, take_program};
+pub use map::{is_ring_buffer, lookup, mappable_array, program_in, put_program, take_program};
 pub use object::{Unloaded, XDP_HAS_FRAGS, load, load_object};
 pub use run::{run_live, run_program, run_syscall};

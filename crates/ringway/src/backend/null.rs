@@ -50,6 +50,10 @@ impl RxSync for NullRx {
         Ok(end)
     }
 
+    fn resume(&mut self, _: &RingView, tail: u32) {
+        self.tail = tail;
+    }
+
     fn arm(&mut self, _: &RingView) -> Result<bool> {
         Ok(true)
     }
@@ -87,6 +91,10 @@ impl TxSync for NullTx {
         self.stats.count(Field::Bytes, bytes);
         self.stats.drop(DropReason::BadSlot, bad);
         Ok(ring.prev(head))
+    }
+
+    fn resume(&mut self, ring: &RingView, tail: u32) {
+        self.sent = ring.next(tail);
     }
 
     fn arm(&mut self, _: &RingView) -> Result<bool> {

@@ -287,6 +287,7 @@ fn open_end(
         registration,
         control: Arc::new(End { _files: files }),
         max_frame: u32::from(u16::MAX),
+        share: None,
     })
 }
 

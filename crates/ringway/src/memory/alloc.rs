@@ -1,10 +1,11 @@
 //! Which interfaces, rings and buffers of a region are free: three stacks.
 
 use super::Layout;
+use super::free_objects::FreeObjects;
 use crate::abi::layout::FIRST_BUF;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Free objects of a region. Only the process that made the region allocates in it.
+/// Free objects of a region. The process that made the region allocates in it; others have what they were given.
 #[derive(Debug)]
 pub(crate) struct Alloc {
     interfaces: Vec<u32>,
@@ -20,6 +21,12 @@ impl Alloc {
             rings: (0..l.rings).rev().collect(),
             bufs: (FIRST_BUF..l.bufs).rev().collect(),
         }
+    }
+
+    /// Just these free. The last of a list comes out first.
+    pub(super) fn of(free: FreeObjects) -> Self {
+        let FreeObjects { interfaces, rings, bufs } = free;
+        Self { interfaces, rings, bufs }
     }
 
     /// Nothing free: the region of another process, whose rings are already laid out.

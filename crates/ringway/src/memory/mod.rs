@@ -18,6 +18,8 @@ mod alloc;
 mod bpf_array;
 mod buf;
 mod claims;
+mod free_objects;
+mod join;
 mod layout;
 mod region;
 
@@ -27,5 +29,7 @@ pub(crate) use alloc::Alloc;
 pub(crate) use bpf_array::bpf_array;
 pub use buf::Buf;
 pub(crate) use claims::Claims;
+#[doc(hidden)]
+pub use free_objects::FreeObjects;
 pub(crate) use layout::layout_of;
 pub use region::{Backing, Region};

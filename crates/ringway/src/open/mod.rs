@@ -4,6 +4,7 @@
 //! and [`make`] opens what was chosen.
 
 mod auto;
+mod import;
 mod kinds;
 mod make;
 mod open_ports;

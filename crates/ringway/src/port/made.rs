@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::exported::Share;
 use crate::count::{PortCounters, Registration};
 use crate::error::Result;
 use crate::memory::Region;
@@ -69,4 +70,6 @@ pub(crate) struct Made {
     pub(crate) registration: Arc<Registration>,
     pub(crate) control: Arc<dyn Control>,
     pub(crate) max_frame: u32,
+    /// How it is handed to other processes, where that can be.
+    pub(crate) share: Option<Box<dyn Share>>,
 }

@@ -1,6 +1,7 @@
 //! Ports: named endpoints with rings. What names can be, how a port is opened, and what a backend has to make.
 
 mod ctrl_c;
+mod exported;
 mod interface;
 mod kind;
 mod made;
@@ -12,6 +13,9 @@ mod setup;
 mod wait;
 
 pub use ctrl_c::CtrlC;
+#[doc(hidden)]
+pub use exported::Exported;
+pub(crate) use exported::{Share, WordReader, Words, check_ranges, not_exported};
 pub(crate) use interface::{check_rings, find_interface};
 pub(crate) use kind::{Kind, Open, Refusal, refuse_send_only, wrong_kind};
 pub(crate) use made::Made;

@@ -3,6 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use super::exported::{Exported, Share};
 use super::made::{Control, Made};
 use crate::count::{PortCounters, Registration};
 use crate::error::{Error, Result};
@@ -36,6 +37,7 @@ pub struct Port {
     poll: Epoll,
     registration: Arc<Registration>,
     control: Arc<dyn Control>,
+    share: Option<Box<dyn Share>>,
 }
 
 /// What is known about a port, as plain data.
@@ -58,7 +60,7 @@ pub struct PortInfo {
 
 impl Port {
     pub(crate) fn assemble(made: Made, why: &str) -> Result<Self> {
-        let Made { name, region, shape, rx, tx, registration, control, max_frame } = made;
+        let Made { name, region, shape, rx, tx, registration, control, max_frame, share } = made;
         let poll = Epoll::new().map_err(|e| Error::io(&name, "epoll_create failed", e))?;
         let senders = tx.iter().filter(|t| t.waits()).map(AsFd::as_fd);
         for fd in rx.iter().map(AsFd::as_fd).chain(senders) {
@@ -77,7 +79,7 @@ impl Port {
             name,
         };
         registration.describe(shape.slots, &info.backend);
-        Ok(Self { rx, tx, info, region, poll, registration, control })
+        Ok(Self { rx, tx, info, region, poll, registration, control, share })
     }
 
     /// What is known about the port.
@@ -104,6 +106,17 @@ impl Port {
     #[must_use]
     pub fn watch(&self) -> CounterWatch {
         CounterWatch { registration: self.registration.clone(), control: self.control.clone() }
+    }
+
+    /// The port for another process, which then serves it as well; that process [imports](Self::import) it. The processes sync each
+    /// ring in turn, under a lock of their own. `None` for a port that can't be shared: one that is neither of an interface nor of a
+    /// switch, takes only some frames, or has too many rings for a message.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    #[doc(hidden)]
+    pub fn export(&self) -> Result<Option<Exported>> {
+        self.share.as_ref().map_or(Ok(None), |share| share.export())
     }
 
     /// Whether nothing will ever be received again: a capture file was read to its end. Frames may still lie in the rings: read until

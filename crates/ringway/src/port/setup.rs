@@ -101,6 +101,7 @@ impl Setup {
             registration: self.registration.clone(),
             control: Arc::new(control),
             max_frame,
+            share: None,
         }
     }
 }

@@ -8,7 +8,7 @@ use super::shape::PortShape;
 use super::view::RingView;
 use crate::abi::{Place, Slot};
 use crate::error::Result;
-use crate::memory::Region;
+use crate::memory::{CTL_SIZE, Region};
 
 /// A port's place in a region: interface descriptor, rings and their buffers. Given back when the last ring of
 /// the port is dropped.
@@ -32,7 +32,7 @@ impl fmt::Debug for Lease {
 }
 
 impl Lease {
-    /// Takes a place and lays the rings out: tx rings first, each slot with a buffer of its own.
+    /// Takes a place and lays the rings out, with empty control blocks: tx rings first, each slot with a buffer of its own.
     pub(crate) fn take(region: &Region, name: &str, shape: &PortShape) -> Result<Arc<Self>> {
         let count = shape.tx_rings + shape.rx_rings;
         let mut alloc = region.alloc();
@@ -48,6 +48,8 @@ impl Lease {
             host: shape.host,
         };
         let mem = &region.shared().mem;
+        // What former users of the rings left would be taken for words of the new one.
+        lease.rings.iter().for_each(|&ring| mem.write(place.layout.ctl(ring), &[0; CTL_SIZE]));
         place.lay_out(name, || alloc.take_buf().unwrap_or_default(), |at, bytes| mem.write(at, bytes));
         drop(alloc);
         Ok(Arc::new(lease))

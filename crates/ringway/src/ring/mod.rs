@@ -20,6 +20,7 @@ mod partial;
 mod raw;
 mod rx;
 mod shape;
+mod shared;
 mod sync;
 mod tx;
 mod view;

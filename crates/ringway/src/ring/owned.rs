@@ -41,11 +41,22 @@ pub(crate) struct Span<'a> {
 impl Owned {
     /// Starts from what the header says, or afresh when that makes no sense.
     pub(super) fn resume(p: RingParts) -> Self {
-        let mut owned = Self { view: p.view, first: p.first, tail: p.tail, stats: p.stats, _lease: p.lease };
+        let mut owned = Self::join(p);
         let head = owned.head();
-        owned.view.set_tail(p.tail);
-        owned.stats.set_avail(owned.view.dist(head, p.tail));
+        owned.view.set_tail(owned.tail);
+        owned.stats.set_avail(owned.view.dist(head, owned.tail));
         owned
+    }
+
+    /// The same for a ring that other processes have as well: whatever the header says stays.
+    pub(super) fn join(p: RingParts) -> Self {
+        Self { view: p.view, first: p.first, tail: p.tail, stats: p.stats, _lease: p.lease }
+    }
+
+    /// Whether head and cur are what a program may have made of the range handed out.
+    pub(super) fn is_sound(&self) -> bool {
+        let (head, cur) = (self.view.head(), self.view.cur());
+        cursor::checked_advance(self.first, self.tail, head, cur, self.view.num()).is_some()
     }
 
     /// The program's head: read once, checked against the range handed out; a wrong one resets the ring.
@@ -59,7 +70,7 @@ impl Owned {
     }
 
     #[cold]
-    fn reset(&mut self) -> u32 {
+    pub(super) fn reset(&mut self) -> u32 {
         self.stats.count(Field::Resets, 1);
         self.view.set_cursors(self.first, self.tail);
         self.first

@@ -28,7 +28,7 @@ use ringway_wire::offload::Offload;
 #[derive(Debug)]
 pub struct RxRing {
     pub(super) ring: Owned,
-    backend: Box<dyn RxSync>,
+    pub(super) backend: Box<dyn RxSync>,
 }
 
 impl RxRing {

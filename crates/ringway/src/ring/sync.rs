@@ -11,6 +11,9 @@ pub(crate) trait RxSync: Send + Debug {
     /// Takes back the slots before `head`, which is checked; returns the new tail.
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32>;
 
+    /// Another process synced the ring since, up to `tail`: goes on from there. Backends whose rings no two processes share leave it.
+    fn resume(&mut self, _ring: &RingView, _tail: u32) {}
+
     /// Makes [`fd`](Self::fd) readable when a frame arrives, until the next sync; true when one is there already.
     fn arm(&mut self, ring: &RingView) -> Result<bool>;
 
@@ -27,6 +30,9 @@ pub(crate) trait RxSync: Send + Debug {
 pub(crate) trait TxSync: Send + Debug {
     /// Sends the slots before `head`, which is checked; returns the new tail.
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32>;
+
+    /// As [`RxSync::resume`].
+    fn resume(&mut self, _ring: &RingView, _tail: u32) {}
 
     /// Makes [`fd`](Self::fd) readable when a slot becomes free, until the next sync; true when one is already.
     fn arm(&mut self, ring: &RingView) -> Result<bool>;

@@ -28,7 +28,7 @@ use crate::memory::{Buf, Region};
 #[derive(Debug)]
 pub struct TxRing {
     pub(super) ring: Owned,
-    backend: Box<dyn TxSync>,
+    pub(super) backend: Box<dyn TxSync>,
 }
 
 impl TxRing {

@@ -21,7 +21,7 @@ use ringway_lab::raw::RawSender;
 use ringway_tester::dut::LinuxBridge;
 
 /// Frames forwarded in one direction before the other gets its turn.
-const BURST: u32 = 256;
+pub(in crate::suite) const BURST: u32 = 256;
 
 const NOTE: &str = "senders of socket buffers: tc sink; ringway-ebpf and xdp-redirect: XDP sink. linux-bridge and \
                     xdp-redirect run in the kernel, in the generator's softirq on CPU 0";
@@ -43,9 +43,18 @@ pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
 ///
 /// Why there is no number.
 pub fn ringway(bed: Bed<'_>, kind: Kind) -> Result<(Sample, [PortCounters; 2]), Fault> {
+    ringway_with(bed, kind, &OpenOptions::new())
+}
+
+/// The same with ports of these options.
+pub(in crate::suite) fn ringway_with(
+    bed: Bed<'_>,
+    kind: Kind,
+    options: &OpenOptions,
+) -> Result<(Sample, [PortCounters; 2]), Fault> {
     let links = links(bed)?;
     let sink = sink(&links, kind.sink(BURST))?;
-    let (counters, ()) = bridging(links.lab, kind, || flood(bed).map(drop))?;
+    let (counters, ()) = bridging_with(links.lab, kind, options, || flood(bed).map(drop))?;
     Ok((tx::arrived(sink)?, counters))
 }
 
@@ -59,8 +68,17 @@ pub fn bridging<T>(
     kind: Kind,
     meanwhile: impl FnOnce() -> Result<T, Fault>,
 ) -> Result<([PortCounters; 2], T), Fault> {
+    bridging_with(lab, kind, &OpenOptions::new(), meanwhile)
+}
+
+fn bridging_with<T>(
+    lab: &Lab,
+    kind: Kind,
+    options: &OpenOptions,
+    meanwhile: impl FnOnce() -> Result<T, Fault>,
+) -> Result<([PortCounters; 2], T), Fault> {
     let work = |control: &Control<'_>| {
-        let [a, b] = OpenOptions::new().open_all([&kind.port("a1"), &kind.port("b0")])?;
+        let [a, b] = options.clone().open_all([&kind.port("a1"), &kind.port("b0")])?;
         let mut bridge = Bridge::new(a, b).with_turns(Turns::of(BURST));
         control.ready();
         bridge.run(control.signals())?;
@@ -78,7 +96,7 @@ pub fn libpcap(bed: Bed<'_>) -> Result<Sample, Fault> {
     peer(bed, PeerKind::Pcap, &["forward", "a1", "b0"], "sink-skb")
 }
 
-fn af_xdp(bed: Bed<'_>) -> Result<Sample, Fault> {
+pub(in crate::suite) fn af_xdp(bed: Bed<'_>) -> Result<Sample, Fault> {
     peer(bed, PeerKind::AfXdp, &["forward", "a1", "b0", &BURST.to_string()], "sink-skb")
 }
 
@@ -87,8 +105,17 @@ pub(in crate::suite) fn xdp_redirect(bed: Bed<'_>) -> Result<Sample, Fault> {
 }
 
 fn peer(bed: Bed<'_>, kind: PeerKind, args: &[&str], sink_kind: &str) -> Result<Sample, Fault> {
+    started(bed, sink_kind, |links| Ok(Peer::spawn(kind, args, Some(links.lab.name()), Some(receiver()))?))
+}
+
+/// What a program forwards that `start` starts between `a1` and `b0`, as the sink of that kind sees it.
+pub(in crate::suite) fn started(
+    bed: Bed<'_>,
+    sink_kind: &str,
+    start: impl FnOnce(&Links<'_>) -> Result<Peer, Fault>,
+) -> Result<Sample, Fault> {
     let links = links(bed)?;
-    let forwarder = Peer::spawn(kind, args, Some(links.lab.name()), Some(receiver()))?;
+    let forwarder = start(&links)?;
     let sink = sink(&links, sink_kind)?;
     flood(bed)?;
     forwarder.stop()?;

@@ -20,11 +20,11 @@ mod kind;
 mod latency;
 mod overload;
 mod pipe;
-mod rx;
+pub(super) mod rx;
 pub(super) mod tx;
 
 pub use kind::Kind;
-pub(super) use pipe::untagged;
+pub(super) use pipe::{in_turn, untagged};
 
 use super::Case;
 use super::bed::Bed;

@@ -27,7 +27,7 @@ pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     vec![
         pipe(1)
             .note("one thread fills, syncs and drains; touch: each frame is written whole and read")
-            .system("ringway-pipe", move || one_core(bed, Payload::Untouched))
+            .system("ringway-pipe", move || in_turn(bed))
             .system("ringway-pipe-touch", move || one_core(bed, Payload::Touched)),
         pipe(2)
             .note("sender on CPU 0, receiver on CPU 1; touch: each frame is written whole and read")
@@ -49,6 +49,11 @@ fn ends() -> Result<(Port, Port), Fault> {
 /// From a thread that writes each frame to one that reads it, `burst` at a time.
 pub(in crate::suite) fn untagged(bed: Bed<'_>, burst: u32) -> Result<Sample, Fault> {
     two_cores(bed, Payload::Touched, burst)
+}
+
+/// From one thread to itself, without a look at the frames.
+pub(in crate::suite) fn in_turn(bed: Bed<'_>) -> Result<Sample, Fault> {
+    one_core(bed, Payload::Untouched)
 }
 
 fn fill(ring: &mut TxRing, payload: Payload, burst: u32, sequence: &mut u64) -> u32 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ringway::OpenOptions;
 
 use super::kind::{Kind, with_all};
-use super::{Bed, SENDER, receiver};
+use super::{Bed, Links, SENDER, receiver};
 use crate::peers::{Peer, PeerKind, Traffic};
 use crate::suite::duo::beside;
 use crate::suite::loops;
@@ -13,7 +13,7 @@ use crate::suite::{Case, Fault, Sample, Unit};
 
 /// Frames per second that nobody should lose.
 const OFFERED: &str = "950000";
-const AS_FAST_AS_IT_GOES: &str = "0";
+pub(in crate::suite) const AS_FAST_AS_IT_GOES: &str = "0";
 
 /// Slots that hold the 16 MB which the peers' buffers have too: none of them may lose frames because it was
 /// preempted for some milliseconds.
@@ -39,7 +39,8 @@ fn case<'a>(bed: Bed<'a>, name: &'static str, rate: &'static str, slots: u32) ->
         .system("af_xdp", move || peer(bed, PeerKind::AfXdp, Some("256"), rate))
 }
 
-fn ringway(bed: Bed<'_>, kind: Kind, rate: &str, slots: u32) -> Result<Sample, Fault> {
+/// A port of that kind receives what is offered.
+pub(in crate::suite) fn ringway(bed: Bed<'_>, kind: Kind, rate: &str, slots: u32) -> Result<Sample, Fault> {
     let links = bed.links(&["a"])?;
     links.lab.run_napi("a1")?;
     let (meter, sent) = beside(
@@ -54,14 +55,30 @@ fn ringway(bed: Bed<'_>, kind: Kind, rate: &str, slots: u32) -> Result<Sample, F
     sample(rate, meter.mpps(), &sent, meter.total)
 }
 
-fn peer(bed: Bed<'_>, kind: PeerKind, burst: Option<&str>, rate: &str) -> Result<Sample, Fault> {
+/// A peer of that kind does.
+pub(in crate::suite) fn peer(
+    bed: Bed<'_>,
+    kind: PeerKind,
+    burst: Option<&str>,
+    rate: &str,
+) -> Result<Sample, Fault> {
+    received(bed, rate, |links, seconds| {
+        let mut args = vec!["rx", "a1"];
+        args.extend(burst);
+        args.push(seconds);
+        Ok(Peer::spawn(kind, args, Some(links.lab.name()), Some(receiver()))?)
+    })
+}
+
+/// What a program receives on `a1`; `start` starts it, for so many seconds.
+pub(in crate::suite) fn received(
+    bed: Bed<'_>,
+    rate: &str,
+    start: impl FnOnce(&Links<'_>, &str) -> Result<Peer, Fault>,
+) -> Result<Sample, Fault> {
     let links = bed.links(&["a"])?;
     links.lab.run_napi("a1")?;
-    let seconds = (bed.seconds + AFTER).to_string();
-    let mut args = vec!["rx", "a1"];
-    args.extend(burst);
-    args.push(&seconds);
-    let receiver = Peer::spawn(kind, args, Some(links.lab.name()), Some(receiver()))?;
+    let receiver = start(&links, &(bed.seconds + AFTER).to_string())?;
     let sent = flood(bed, rate)?;
     let received = receiver.finish()?.traffic().copied().unwrap_or_default();
     sample(rate, received.pps() / 1e6, &sent, received.total_packets)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::Port;
+use ringway::OpenOptions;
 
 use super::kind::{Kind, with_all};
 use super::{Bed, SENDER, receiver};
@@ -25,24 +25,31 @@ pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
 
 fn case(bed: Bed<'_>, burst: u32) -> Case<'_> {
     let case = Case::new("tx", Unit::Mpps).burst(burst).note(NOTE);
-    with_all(case, move |kind| ringway(bed, kind, burst))
+    with_all(case, move |kind| ringway(bed, kind, burst, &OpenOptions::new()))
         .system("libpcap", move || peer(bed, PeerKind::Pcap, burst))
         .system("sendmmsg", move || peer(bed, PeerKind::Socket, burst))
         .system("af_xdp", move || peer(bed, PeerKind::AfXdp, burst))
 }
 
-fn ringway(bed: Bed<'_>, kind: Kind, burst: u32) -> Result<Sample, Fault> {
+/// A port of that kind sends bursts.
+pub(in crate::suite) fn ringway(
+    bed: Bed<'_>,
+    kind: Kind,
+    burst: u32,
+    options: &OpenOptions,
+) -> Result<Sample, Fault> {
     let links = bed.links(&["a"])?;
     counted(links.lab, kind.sink(burst), || {
         alone(Some(links.lab), SENDER, || {
-            let mut port = Port::open(&kind.port("a0"))?;
+            let mut port = options.clone().open(&kind.port("a0"))?;
             let period = Duration::from_secs_f64(bed.seconds) + WARM_UP;
             Ok(loops::transmit(&mut port, burst, period, bed.signals)?)
         })
     })
 }
 
-fn peer(bed: Bed<'_>, kind: PeerKind, burst: u32) -> Result<Sample, Fault> {
+/// A peer of that kind sends socket buffers.
+pub(in crate::suite) fn peer(bed: Bed<'_>, kind: PeerKind, burst: u32) -> Result<Sample, Fault> {
     let links = bed.links(&["a"])?;
     let (burst, seconds) = (burst.to_string(), bed.seconds.to_string());
     counted(links.lab, "sink-skb", || {

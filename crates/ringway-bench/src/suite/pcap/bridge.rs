@@ -9,8 +9,7 @@ use super::wires::BURST;
 use super::wires::Wires;
 use crate::peers::{Peer, PeerKind};
 use crate::suite::bed::{Links, receiver};
-use crate::suite::io::forward::{flood, links, sink};
-use crate::suite::io::tx;
+use crate::suite::io::forward::{links, started};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
 
 const NOTE: &str = "one program on libpcap.so.0.8 that calls pcap_dispatch and pcap_inject. libpcap: on the \
@@ -43,12 +42,7 @@ pub(super) fn start(links: &Links<'_>, under: Under<'_>) -> Result<Peer, Fault> 
 }
 
 fn veths(bed: Bed<'_>, under: Under<'_>, sink_kind: &str) -> Result<Sample, Fault> {
-    let links = links(bed)?;
-    let forwarder = start(&links, under)?;
-    let sink = sink(&links, sink_kind)?;
-    flood(bed)?;
-    forwarder.stop()?;
-    tx::arrived(sink)
+    started(bed, sink_kind, |links| start(links, under))
 }
 
 /// The links are there for their names alone.

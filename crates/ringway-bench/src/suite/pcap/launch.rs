@@ -2,10 +2,10 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::suite::Fault;
+use crate::suite::preload::library;
 
 const LIBRARY: &str = "libringway_preload.so";
 
@@ -38,7 +38,7 @@ impl Under<'_> {
             Self::AtOnce(map) => &[("RINGWAY_BATCH_US", "0"), ("RINGWAY_MAP", map)],
         };
         let settings = settings.iter().map(|(name, value)| (*name, value.into()));
-        Ok([("LD_PRELOAD", library(&directories())?)].into_iter().chain(settings).collect())
+        Ok([("LD_PRELOAD", library(LIBRARY)?)].into_iter().chain(settings).collect())
     }
 }
 
@@ -53,40 +53,9 @@ pub(super) fn program(name: &str, cpu: usize, under: Under<'_>) -> Result<Comman
     Ok(command)
 }
 
-fn directories() -> Vec<PathBuf> {
-    if let Some(dir) = ringway::environment("RINGWAY_LIB") {
-        return vec![dir.into()];
-    }
-    let exe = env::current_exe().unwrap_or_default();
-    let beside = exe.parent().unwrap_or(Path::new("/"));
-    // A test program lies in a directory below the library.
-    vec![beside.to_owned(), beside.join(".."), beside.join("../lib/ringway")]
-}
-
-/// The library of the first directory that has it.
-fn library(dirs: &[PathBuf]) -> Result<OsString, Fault> {
-    if let Some(file) = dirs.iter().map(|dir| dir.join(LIBRARY)).find(|file| file.is_file()) {
-        return Ok(file.into_os_string());
-    }
-    let dirs: Vec<_> = dirs.iter().map(|d| d.display().to_string()).collect();
-    let cure = "build it with `make all`, or name its directory in RINGWAY_LIB";
-    Err(Fault::Unavailable(format!("no {LIBRARY} in {}; {cure}", dirs.join(", "))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ringway_lab::TemporaryFolder;
-
-    #[test]
-    fn the_library_of_the_first_directory_that_has_it() {
-        let folder = TemporaryFolder::create(&env::temp_dir()).unwrap();
-        let dirs = [folder.path().join("absent"), folder.path().to_owned()];
-        assert!(matches!(library(&dirs), Err(Fault::Unavailable(why)) if why.contains("make all")));
-        let file = folder.path().join(LIBRARY);
-        std::fs::write(&file, "").unwrap();
-        assert_eq!(library(&dirs), Ok(file.into_os_string()));
-    }
 
     #[test]
     fn the_system_needs_nothing() {

@@ -13,8 +13,7 @@
 //! environment that `ringway run` sets. Generators run on CPU 0, programs on CPU 1. Frames have 64 bytes with
 //! FCS.
 //!
-//! The libraries lie beside the program that runs the suite, in the directory above it, in `../lib/ringway`
-//! from there, or in the directory that `RINGWAY_LIB` names.
+//! [`preload`](super::preload) says where the library is looked for.
 
 mod bridge;
 mod dump;

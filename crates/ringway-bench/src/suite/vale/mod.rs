@@ -27,7 +27,7 @@ mod nic;
 mod programs;
 mod side;
 
-pub(super) use programs::memif;
+pub(super) use programs::{memif, switch_in_turn};
 pub use side::side;
 
 use super::{Bed, Case};

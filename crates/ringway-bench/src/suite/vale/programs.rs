@@ -90,7 +90,8 @@ pub(super) fn ports(bed: Bed<'_>) -> Vec<Case<'_>> {
         .into()
 }
 
-fn switch_in_turn(bed: Bed<'_>, size: u32, burst: u32) -> Result<Sample, Fault> {
+/// Between the two ports of a switch.
+pub(in crate::suite) fn switch_in_turn(bed: Bed<'_>, size: u32, burst: u32) -> Result<Sample, Fault> {
     among_ports(bed, 2, size, burst).map(|sample| Sample { memory: None, ..sample })
 }
 

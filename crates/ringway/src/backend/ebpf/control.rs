@@ -22,32 +22,21 @@ const TAKES_FRAMES: u64 = 1 << 2;
 pub(super) struct Port {
     name: String,
     interface: Arc<net::Interface>,
-    driver: String,
     kstate: Arc<Mmap>,
     cfg: Config,
     counted: bool,
-    live: bool,
-    takes: Option<String>,
-    send_only: bool,
-    unheard: &'static str,
-    /// How host rings receive.
-    egress: Option<&'static str>,
+    describe: String,
 }
 
 impl Port {
-    pub(super) fn new(core: &Core, send_only: bool) -> Self {
+    pub(super) fn new(core: &Core, describe: String) -> Self {
         Self {
             name: core.name.clone(),
             interface: core.interface.clone(),
-            driver: core.driver.clone(),
             kstate: core.loaded.kstate.clone(),
             cfg: core.cfg,
             counted: core.counted,
-            live: core.cfg.host != 0 || core.takes_live(),
-            takes: core.gate.as_ref().map(|g| g.filter().to_string()),
-            send_only,
-            unheard: core.unheard,
-            egress: core.egress.as_ref().map(Egress::way),
+            describe,
         }
     }
 }
@@ -62,31 +51,7 @@ impl Control for Port {
     }
 
     fn describe(&self) -> String {
-        let cfg = &self.cfg;
-        let what = match (self.egress, self.send_only) {
-            (Some(way), _) => format!("{way} in, injection out"),
-            (None, false) => "native XDP in, live frames out".into(),
-            (None, true) => "nothing in, live frames out".into(),
-        };
-        let counted =
-            if self.counted || cfg.host != 0 { "" } else { "; frames refused by the interface are not seen" };
-        let slots = if cfg.slots == SLOTS { String::new() } else { format!(" of {} slots", cfg.slots) };
-        let slow = if self.live {
-            ""
-        } else {
-            "; AF_XDP out while the interface takes no live frames: `ethtool -K PEER gro on` at the other end is faster"
-        };
-        let takes = self.takes.as_ref().map_or(String::new(), |t| format!("; takes only `{t}`"));
-        let copies = match (cfg.copy, cfg.host) {
-            (0, _) => "",
-            (_, 0) => "; copies: the host gets these frames too",
-            _ => "; copies: the wire gets these frames too",
-        };
-        let s = if cfg.tx_rings == 1 { "" } else { "s" };
-        format!(
-            "ebpf: {what}, driver {}, {} rx and {} tx ring{s}{slots}{counted}{takes}{copies}{slow}{}",
-            self.driver, cfg.rx_rings, cfg.tx_rings, self.unheard
-        )
+        self.describe.clone()
     }
 }
 
@@ -144,6 +109,36 @@ fn add_counters(half: &KernelHalf<'_>, counted: bool, sum: &mut PortCounters, ea
 }
 
 impl Core {
+    /// What serves the port, and what it does not do.
+    pub(super) fn describe(&self, send_only: bool) -> String {
+        let cfg = &self.cfg;
+        let what = match (self.egress.as_ref().map(Egress::way), send_only) {
+            (Some(way), _) => format!("{way} in, injection out"),
+            (None, false) => "native XDP in, live frames out".into(),
+            (None, true) => "nothing in, live frames out".into(),
+        };
+        let counted =
+            if self.counted || cfg.host != 0 { "" } else { "; frames refused by the interface are not seen" };
+        let slots = if cfg.slots == SLOTS { String::new() } else { format!(" of {} slots", cfg.slots) };
+        let slow = if cfg.host != 0 || self.takes_live() {
+            ""
+        } else {
+            "; AF_XDP out while the interface takes no live frames: `ethtool -K PEER gro on` at the other end is faster"
+        };
+        let takes =
+            self.gate.as_ref().map_or(String::new(), |gate| format!("; takes only `{}`", gate.filter()));
+        let copies = match (cfg.copy, cfg.host) {
+            (0, _) => "",
+            (_, 0) => "; copies: the host gets these frames too",
+            _ => "; copies: the wire gets these frames too",
+        };
+        let s = if cfg.tx_rings == 1 { "" } else { "s" };
+        format!(
+            "ebpf: {what}, driver {}, {} rx and {} tx ring{s}{slots}{counted}{takes}{copies}{slow}{}",
+            self.driver, cfg.rx_rings, cfg.tx_rings, self.unheard
+        )
+    }
+
     /// Fails when the interface is gone, or has queues that are not served. Looks at most ten times a second.
     pub(super) fn look(&self) -> Result<()> {
         let now = time::monotonic_ns();

@@ -8,6 +8,7 @@ use super::egress::Egress;
 use crate::filter::Gate;
 use crate::memory::{CTL_SIZE, Region};
 use crate::sys::net;
+use crate::sys::process_mark::ProcessMark;
 use crate::sys::promiscuous::Promiscuous;
 use ringway_nic::kernel_half::{Config, KRING, Loaded};
 
@@ -27,8 +28,10 @@ pub(super) struct Core {
     pub(super) counted: bool,
     /// When the interface was last looked at, monotonic ns.
     pub(super) looked_ns: AtomicU64,
-    pub(super) _attached: Vec<OwnedFd>,
-    pub(super) _promiscuous: Option<Promiscuous>,
+    /// The process that opened the port, if this is one that may have AF_XDP sockets for it.
+    pub(super) opener: Option<ProcessMark>,
+    pub(super) attached: Vec<OwnedFd>,
+    pub(super) promiscuous: Option<Promiscuous>,
     /// What the description says of frames that do not come.
     pub(super) unheard: &'static str,
     /// Of host rings; it goes before the gate that it may jump through.
@@ -37,6 +40,12 @@ pub(super) struct Core {
 }
 
 impl Core {
+    /// Whether this process opened the port. Its AF_XDP sockets are no other process's, neither an importer's nor a fork's.
+    #[inline]
+    pub(super) fn is_opener(&self) -> bool {
+        self.opener.as_ref().is_some_and(ProcessMark::is_here)
+    }
+
     /// The control block of a ring, tx rings first, then rx rings.
     pub(super) fn ctl(&self, ring: u32, at: usize) -> &std::sync::atomic::AtomicU32 {
         let s = self.region.shared();

@@ -5,6 +5,7 @@
 //! empties when the process is gone. The filter that is left passes all, and the next owner removes
 //! it.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::error::{Error, Result};
@@ -17,12 +18,12 @@ use crate::sys::jump::Jump;
 #[derive(Debug)]
 pub(super) enum Egress {
     Tcx {
-        _link: OwnedFd,
+        link: OwnedFd,
     },
     /// The filter goes before what it jumps through: this, or the gate of the port.
     Clsact {
-        _filter: Filter,
-        _jump: Option<Jump>,
+        filter: Filter,
+        jump: Option<Jump>,
     },
 }
 
@@ -36,7 +37,7 @@ impl Egress {
     ) -> Result<Self> {
         let program = gate.map_or(receiver, Gate::entry);
         match bpf::link(program, ifindex, libbpf_sys::BPF_TCX_EGRESS, 0) {
-            Ok(link) => Ok(Self::Tcx { _link: link }),
+            Ok(link) => Ok(Self::Tcx { link }),
             Err(e) if bpf::is_unknown_hook(&e) => Self::by_filter(receiver, gate, ifindex, name),
             Err(e) => {
                 Err(Error::io(name, "attaching the tcx program failed", e).cure_if_denied("run as root"))
@@ -62,7 +63,21 @@ impl Egress {
         };
         let program = gate.map(Gate::entry).or(jump.as_ref().map(|j| j.entry.as_fd())).unwrap_or(receiver);
         let filter = Filter::attach(program, ifindex, Side::Egress).map_err(failed)?;
-        Ok(Self::Clsact { _filter: filter, _jump: jump })
+        Ok(Self::Clsact { filter, jump })
+    }
+
+    /// A descriptor by which another process keeps it there; `None` for one behind a gate. A filter then stays when this is dropped,
+    /// and passes all once no process has its array.
+    pub(super) fn share(&self) -> io::Result<Option<OwnedFd>> {
+        match self {
+            Self::Tcx { link } => link.try_clone().map(Some),
+            Self::Clsact { filter, jump: Some(jump) } => {
+                let array = jump.array.try_clone()?;
+                filter.keep();
+                Ok(Some(array))
+            }
+            Self::Clsact { jump: None, .. } => Ok(None),
+        }
     }
 
     /// For the description of the port.
@@ -163,7 +178,7 @@ mod tests {
     #[test]
     fn the_filter_of_a_killed_owner_passes_all_and_goes_with_the_next() {
         alone(|| {
-            let Egress::Clsact { _filter: filter, _jump: jump } = by_filter() else { unreachable!() };
+            let Egress::Clsact { filter, jump } = by_filter() else { unreachable!() };
             std::mem::forget(filter);
             drop(jump);
             eventually("the filter passes all", passes);

@@ -17,6 +17,7 @@ mod control;
 mod core;
 mod egress;
 mod rx;
+mod share;
 mod small;
 #[cfg(test)]
 mod tests;
@@ -37,10 +38,12 @@ use crate::memory::{RegionSpec, bpf_array};
 use crate::nic;
 use crate::port::name::{NicRings, PortName, parse};
 use crate::port::{
-    Kind, Made, Open, OpenOptions, Refusal, Setup, check_rings, find_interface, refuse_send_only, wrong_kind,
+    Kind, Made, Open, OpenOptions, Refusal, Setup, Share, check_rings, find_interface, refuse_send_only,
+    wrong_kind,
 };
 use crate::ring::PortShape;
 use crate::sys::libbpf::refused;
+use crate::sys::process_mark::ProcessMark;
 use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{bpf, net};
 
@@ -49,6 +52,7 @@ pub(crate) use control::{add_map_counters, add_taken_counters};
 use egress::Egress;
 pub(super) use ringway_nic::kernel_half::{ALL_QUEUES, BUF_SIZE};
 use ringway_nic::kernel_half::{Config, Loaded, RegionArray};
+pub(crate) use share::import;
 
 /// Ports called `ebpf:`.
 pub(crate) const KIND: Kind = Kind {
@@ -172,8 +176,10 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
             Ok(setup.tx_ring(v.clone(), r, Box::new(side)))
         })
         .collect::<Result<Vec<_>>>()?;
-    let max_frame = small::Small::max_frame(&core).min(core.interface.mtu().unwrap_or(1500) + 18);
-    Ok(setup.finish(rx, tx, max_frame, control::Port::new(&core, options.send_only)))
+    let describe = core.describe(options.send_only);
+    let share = share::Exporter::new(&core, &describe, options.raw);
+    let made = setup.finish(rx, tx, core.max_frame(), control::Port::new(&core, describe));
+    Ok(Made { share: share.map(|share| -> Box<dyn Share> { Box::new(share) }), ..made })
 }
 
 /// Loads the programs and attaches them.
@@ -217,8 +223,9 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
         region: setup.region.clone(),
         counted,
         looked_ns: AtomicU64::new(crate::sys::time::monotonic_ns()),
-        _attached: attached,
-        _promiscuous: promiscuous,
+        opener: ProcessMark::here().ok(),
+        attached,
+        promiscuous,
         unheard,
         egress,
         gate,

@@ -87,6 +87,10 @@ impl RxSync for EbpfRx {
         Ok(self.tail)
     }
 
+    fn resume(&mut self, _: &RingView, tail: u32) {
+        (self.tail, self.idle, self.pause_ns) = (tail, 0, 0);
+    }
+
     fn arm(&mut self, _: &RingView) -> Result<bool> {
         self.core.look()?;
         self.armed = true;

@@ -51,6 +51,8 @@ pub(super) struct Small {
     same_queue: bool,
     /// Whether the driver allows it at all.
     possible: bool,
+    /// Whether it matters what the interface says.
+    asks: bool,
     /// Whether frames of one ring may go both ways.
     mixes: bool,
     /// Whether the interface takes live frames.
@@ -73,6 +75,7 @@ impl Small {
             there: false,
             same_queue: false,
             possible: unbound.is_some(),
+            asks: unbound.is_some() || core.opener.is_none() && core.cfg.host == 0,
             mixes: core.interface.queues().1 == 1,
             live: true,
             ring,
@@ -92,10 +95,10 @@ impl Small {
     /// Whether this way may be used now beside live frames. Binds the socket when it first may.
     #[inline]
     pub(super) fn usable(&mut self, core: &Core, now: u64) -> bool {
-        if self.possible && now - self.asked_ns > ASK_NS {
+        if self.asks && now - self.asked_ns > ASK_NS {
             self.ask(core, now);
         }
-        self.there && self.possible && (self.mixes || !self.live)
+        self.there && self.possible && (self.mixes || !self.live) && core.is_opener()
     }
 
     /// Whether this is the only way now. [`usable`](Self::usable) finds it out.
@@ -114,7 +117,7 @@ impl Small {
         self.mtu = mtu.unwrap_or(0);
         self.live = core.takes_live();
         // A socket on a queue keeps `ethtool -L` from taking the queue away: none where none is used.
-        if self.there && (self.mixes || !self.live) {
+        if self.there && (self.mixes || !self.live) && core.is_opener() {
             self.open(core);
         }
     }
@@ -139,12 +142,6 @@ impl Small {
             // Without AF_XDP, or with another socket on the queue, live frames do the work.
             self.possible = self.sender.is_some();
         }
-    }
-
-    /// Longest frame that the port can send, were the MTU no limit.
-    pub(super) fn max_frame(core: &Core) -> u32 {
-        let chains = possible(core) && core.interface.queues().1 == 1;
-        if chains { KERNEL_CHAIN * core.cfg.buf_size } else { LIVE_MAX }
     }
 
     /// Whether a frame of `slots` slots can be sent this way.
@@ -204,8 +201,23 @@ impl Small {
     /// Whether frames that were put up wait. Nothing else may be sent before [`go_on`](Self::go_on)
     /// moved past them. Before Linux 6.17 the kernel shows what it took when it has taken all, so
     /// frames that seem to wait may have left.
-    pub(super) fn holds(&self) -> bool {
-        self.up.slots > 0
+    #[inline]
+    pub(super) fn holds(&self, core: &Core) -> bool {
+        self.up.slots > 0 && core.is_opener()
+    }
+
+    /// Takes back what is put up, for another process has sent it since. Where the kernel shows late what it took, frames may have
+    /// left twice.
+    pub(super) fn take_back(&mut self, core: &Core) {
+        if !self.holds(core) {
+            return;
+        }
+        self.up = Up::default();
+        self.uncollected = 0;
+        if let Some(sender) = &mut self.sender {
+            sender.rings.tx.give_up(|_| ());
+            sender.rings.done.release_all();
+        }
     }
 
     /// Has the kernel take what is put up, and moves `sent` past it. False: it still waits.
@@ -257,7 +269,17 @@ impl Small {
     }
 }
 
-/// Whether the kernel copies a frame within the call that sends it, as it does for these drivers.
+impl Core {
+    /// Longest frame that the port can send.
+    pub(super) fn max_frame(&self) -> u32 {
+        let chains = possible(self) && self.interface.queues().1 == 1;
+        let most = if chains { KERNEL_CHAIN * self.cfg.buf_size } else { LIVE_MAX };
+        most.min(self.interface.mtu().unwrap_or(1500) + 18)
+    }
+}
+
+/// Whether the kernel copies a frame within the call that sends it, as it does for these drivers. Only the process that opened the
+/// port has a socket.
 fn possible(core: &Core) -> bool {
-    core.cfg.host == 0 && matches!(core.driver.as_str(), "veth" | "tun")
+    core.cfg.host == 0 && core.opener.is_some() && matches!(core.driver.as_str(), "veth" | "tun")
 }

@@ -37,6 +37,11 @@ const AT_ONCE: u32 = 256;
 /// Length of the frame passed to the program for ring 0: the program learns the ring from the length.
 const FRAME_IN: u32 = 64;
 
+/// Whole milliseconds, in the half of a word that another process compares.
+fn ms(ns: u64) -> u32 {
+    (ns / 1_000_000) as u32
+}
+
 /// The sending side of one tx ring.
 #[derive(Debug)]
 pub(super) struct EbpfTx {
@@ -152,6 +157,37 @@ impl EbpfTx {
         now.max(other + 1)
     }
 
+    /// Tells other processes that have the ring that frames go by AF_XDP now.
+    fn tell_small(&self, now: u64) {
+        self.core.ctl(self.ring, ctl::SMALL).store(ms(now), Relaxed);
+    }
+
+    /// Another process sent since this one did. Whatever way that was, frames of the other way wait first. Live frames of the
+    /// process that has no other way follow at once.
+    fn others_sent(&mut self) {
+        let now = time::coarse_ns();
+        let others = self.small_ns.max(self.chain_ns);
+        if self.core.is_opener() {
+            self.live_ns = now.max(others + 1);
+            self.large_ns = now;
+        } else if ms(now).wrapping_sub(self.core.ctl(self.ring, ctl::SMALL).load(Relaxed)) <= ms(SETTLE_NS) {
+            self.small_ns = now.max(self.live_ns + 1);
+        }
+    }
+
+    /// Fails where the interface takes only what AF_XDP sends, and this process can't send by it.
+    #[cold]
+    fn check_way(&self) -> Result<()> {
+        if self.core.is_opener() {
+            return Ok(());
+        }
+        let what =
+            "the interface takes no live frames, and only the process that opened the port has another way";
+        Err(Error::new(ErrorKind::Unsupported, &self.core.name, what).cure(
+            "turn GRO on at the other end of the veth (`ethtool -K PEER gro on`), or open a port there first",
+        ))
+    }
+
     /// Sends, or drops by name, one frame of several slots.
     fn send_chain(&mut self, ring: &RingView, head: u32, now: u64) -> Result<bool> {
         let (mut slots, mut ended) = (0, false);
@@ -163,6 +199,7 @@ impl EbpfTx {
             true if slots <= MAX_CHAIN => {
                 if self.small.usable(&self.core, now) && self.small.takes(slots) {
                     self.chain_ns = self.leave_live(now);
+                    self.tell_small(now);
                     return self.small.send(&self.core, ring, &mut self.sent, slots, slots);
                 }
                 DropReason::TooLong
@@ -178,11 +215,14 @@ impl EbpfTx {
 
 impl TxSync for EbpfTx {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
-        if self.small.holds() && !self.small.go_on(&self.core, ring, &mut self.sent)? {
+        if self.small.holds(&self.core) && !self.small.go_on(&self.core, ring, &mut self.sent)? {
             return Ok(ring.prev(self.sent));
         }
         let now = time::coarse_ns();
         let mut small = self.goes_small(ring.dist(self.sent, head), now);
+        if !small && self.small.alone() && self.sent != head {
+            self.check_way()?;
+        }
         while self.sent != head {
             let end = self.plain_until(ring, head);
             let count = ring.dist(self.sent, end);
@@ -194,6 +234,7 @@ impl TxSync for EbpfTx {
                 }
                 _ if small => {
                     self.small_ns = self.leave_live(now);
+                    self.tell_small(now);
                     self.small.send(&self.core, ring, &mut self.sent, count.min(AT_ONCE), 1)?
                 }
                 _ => {
@@ -206,6 +247,17 @@ impl TxSync for EbpfTx {
             }
         }
         Ok(ring.prev(self.sent))
+    }
+
+    fn resume(&mut self, ring: &RingView, tail: u32) {
+        let sent = ring.next(tail);
+        // The program takes a place to start from with a generation that it has not seen.
+        self.generation = self.core.ctl(self.ring, ctl::GEN).load(Relaxed);
+        if sent != self.sent {
+            self.small.take_back(&self.core);
+            self.others_sent();
+        }
+        self.sent = sent;
     }
 
     fn arm(&mut self, _: &RingView) -> Result<bool> {

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
 use super::core::Core;
+use super::nics::NicTransmitters;
 use super::port::ValePort;
 use super::rx::ValeRx;
+use super::share::Exporter;
 use super::tx::ValeTx;
 use crate::abi::Slot;
 use crate::abi::layout::{FIRST_BUF, MAX_CHAIN};
@@ -35,13 +37,25 @@ pub(super) fn assemble(core: &Arc<Core>, now: &[Look], options: &OpenOptions) ->
         tx.push(tx_ring(core, r, now, ring(r), registration.tx(r))?);
         rx.push(rx_ring(core, r, now, ring(rings + r), registration.rx(r), options)?);
     }
+    Ok(made(core, registration, tx, rx, options.raw))
+}
+
+/// The port, of its rings. `raw`: received frames keep their bytes as the kernel has them.
+pub(super) fn made(
+    core: &Arc<Core>,
+    registration: Arc<Registration>,
+    tx: Vec<TxRing>,
+    rx: Vec<RxRing>,
+    raw: bool,
+) -> Made {
+    let (rings, slots) = (core.shape.rings, core.shape.slots);
     let describe = format!(
         "vale: port {} of a switch, {rings} ring{} of {slots} slots each way",
         core.number,
         if rings == 1 { "" } else { "s" }
     );
-    Ok(Made {
-        name: name.clone(),
+    Made {
+        name: core.name.clone(),
         region: core.region.clone(),
         shape: PortShape { tx_rings: rings, rx_rings: rings, slots, host: false },
         rx,
@@ -51,11 +65,12 @@ pub(super) fn assemble(core: &Arc<Core>, now: &[Look], options: &OpenOptions) ->
             core: Arc::downgrade(core),
             view: core.view.clone(),
             rings,
-            name: name.clone(),
+            name: core.name.clone(),
             describe,
         }),
+        share: Some(Box::new(Exporter::new(core, raw))),
         max_frame: (MAX_CHAIN * core.region.buf_size()).min(u32::from(u16::MAX)),
-    })
+    }
 }
 
 /// Frames that were not synced are gone with their process.
@@ -67,7 +82,8 @@ fn tx_ring(
     stats: RingStats,
 ) -> Result<TxRing> {
     let sent = core.index(now.sent);
-    let side = ValeTx::new(core.clone(), ring, sent)?;
+    let nics = NicTransmitters::new(&core.name, &core.dir);
+    let side = ValeTx::new(core.clone(), ring, sent, nics)?;
     let tail = view.prev(sent);
     core.ctl(ring, ctl::HEAD).store(sent, Release);
     view.kernel_progress().store(sent, Release);
@@ -85,11 +101,11 @@ fn rx_ring(
     stats: RingStats,
     options: &OpenOptions,
 ) -> Result<RxRing> {
-    let mut side = ValeRx::new(core.clone(), ring, now.published, options.raw)?;
+    let mut side = ValeRx::new(core.clone(), ring, now.published, options.raw);
     side.set_whole(options.gso == Gso::Carry);
     side.republish_position(view)?;
     side.republish_quiet()?;
-    let (first, tail) = side.resume(view, now.head);
+    let (first, tail) = side.begin(view, now.head);
     view.set_cursors(first, tail);
     let parts = RingParts { view: view.clone(), first, tail, stats, lease: lease.clone() };
     Ok(RxRing::new(parts, Box::new(side)))

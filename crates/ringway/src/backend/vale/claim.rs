@@ -1,5 +1,7 @@
 //! The right to use a port of a switch.
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -14,32 +16,68 @@ pub(super) struct PortClaim {
     pid: u32,
     /// Directory of the port.
     dir: PathBuf,
-    lock: DirLock,
+    /// `None` while it goes.
+    lock: Option<DirLock>,
 }
 
 impl PortClaim {
-    /// Whether the port is still this process's: root may have given it to others.
-    fn holds(&self) -> bool {
-        self.pid == std::process::id() && self.lock.is_at(&pins::in_use(&self.dir))
+    /// A descriptor by which another process has the port as well.
+    pub(super) fn share(&self) -> io::Result<OwnedFd> {
+        self.lock.as_ref().ok_or(io::ErrorKind::NotFound)?.share()
+    }
+
+    /// The right that another process shared.
+    pub(super) fn inherit(name: &str, switch: &str, port: &str, dir: &Path, lock: OwnedFd) -> Result<Self> {
+        let lock = DirLock::inherit(lock)
+            .map_err(|e| Error::io(name, "the descriptor does not hold the lock of the port", e))?;
+        Ok(Self::new(ephemeral(switch, port), dir, lock))
+    }
+
+    fn new(ephemeral: Option<(Switch, String)>, dir: &Path, lock: DirLock) -> Self {
+        Self { ephemeral, pid: std::process::id(), dir: dir.to_owned(), lock: Some(lock) }
+    }
+
+    /// Whether the port is this process's when it lets its claim go. Of several processes only the last one gets the lock back.
+    fn holds(&mut self) -> bool {
+        let place = pins::in_use(&self.dir);
+        match self.lock.take_if(|lock| lock.is_shared()) {
+            // Root may have given the port to others.
+            Some(lock) if !lock.is_at(&place) => false,
+            Some(lock) => {
+                drop(lock);
+                self.lock = DirLock::take(&place, false).ok().flatten();
+                self.lock.as_ref().is_some_and(|lock| lock.is_at(&place))
+            }
+            None => {
+                self.pid == std::process::id() && self.lock.as_ref().is_some_and(|lock| lock.is_at(&place))
+            }
+        }
     }
 }
 
 impl Drop for PortClaim {
     fn drop(&mut self) {
-        if let Some((switch, port)) = self.ephemeral.as_ref().filter(|_| self.holds()) {
+        if self.ephemeral.is_none() || !self.holds() {
+            return;
+        }
+        if let Some((switch, port)) = &self.ephemeral {
             switch.remove_ephemeral(port);
         }
     }
 }
 
+/// What removes the port with its last user, if that is to be, and this process may.
+fn ephemeral(switch: &str, port: &str) -> Option<(Switch, String)> {
+    let switch = Switch::open(switch).ok().filter(|s| s.is_ephemeral(port))?;
+    Some((switch, port.to_owned()))
+}
+
 /// Takes the port, or makes it when the switch has none of that name and the caller may.
 pub(super) fn claim_or_create_port(name: &str, switch: &str, port: &str, dir: &Path) -> Result<PortClaim> {
-    let claim = |ephemeral, lock| PortClaim { ephemeral, pid: std::process::id(), dir: dir.to_owned(), lock };
     if dir.is_dir() {
         match switch::claim(dir, name) {
             Ok(lock) if lock.is_at(&pins::in_use(dir)) => {
-                let ephemeral = Switch::open(switch).ok().filter(|s| s.is_ephemeral(port));
-                return Ok(claim(ephemeral.map(|s| (s, port.to_owned())), lock));
+                return Ok(PortClaim::new(ephemeral(switch, port), dir, lock));
             }
             // Its last user just removed it.
             Ok(_) => {}
@@ -55,5 +93,5 @@ pub(super) fn claim_or_create_port(name: &str, switch: &str, port: &str, dir: &P
         }
         _ => e,
     })?;
-    Ok(claim(Some((switch, port.to_owned())), lock))
+    Ok(PortClaim::new(Some((switch, port.to_owned())), dir, lock))
 }

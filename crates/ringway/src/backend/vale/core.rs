@@ -2,15 +2,15 @@
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::claim::PortClaim;
 use crate::error::Result;
 use crate::memory::Region;
 use crate::nic::LOOK_NS;
-use crate::sys::time;
+use crate::sys::{bpf::Bell, time};
 use ringway_switch::{self as switch, Shape, Ticket, View, objects, pins};
 
 /// Cure of maps that can't be mapped.
@@ -28,10 +28,14 @@ pub(super) struct Core {
     pub(super) number: u32,
     /// What shows the program that a request is of the port's user.
     pub(super) ticket: Ticket,
+    /// The program that takes what the port sends, as it was last opened.
+    pub(super) program: Mutex<Arc<OwnedFd>>,
+    /// The doorbell of each rx ring.
+    pub(super) bells: Vec<Arc<Bell>>,
     /// When the port was last looked at, monotonic ns.
     pub(super) looked_ns: AtomicU64,
     /// Removes the port with its last ring if it is ephemeral.
-    pub(super) _claim: PortClaim,
+    pub(super) claim: PortClaim,
 }
 
 impl Core {
@@ -64,8 +68,15 @@ impl Core {
         }
     }
 
-    pub(super) fn program(&self) -> Result<OwnedFd> {
+    pub(super) fn program(&self) -> Arc<OwnedFd> {
+        self.program.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Opens the program that took the place of the one that was there.
+    pub(super) fn reopen_program(&self) -> Result<Arc<OwnedFd>> {
         self.look_now()?;
-        objects::open_pin(&pins::send(&self.dir), true, &self.name)
+        let program = Arc::new(objects::open_pin(&pins::send(&self.dir), true, &self.name)?);
+        *self.program.lock().unwrap_or_else(PoisonError::into_inner) = program.clone();
+        Ok(program)
     }
 }

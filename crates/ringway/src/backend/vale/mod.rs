@@ -6,6 +6,7 @@
 //! | `core` | what the rings share |
 //! | `assemble` | the rings, from where the last user stopped |
 //! | `tx`, `rx` | the two sides of a ring |
+//! | `share`, `shared` | the port handed to other processes, and the port that another one opened |
 //! | `nics` | what a sender does for NICs in the switch |
 //! | `port`, `counters` | the port as a whole, and what the switch counted for it |
 
@@ -18,22 +19,27 @@ mod header_tests;
 mod nics;
 mod port;
 mod rx;
+mod share;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod tx;
 
-use std::sync::Arc;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 use self::core::{Core, FROZEN};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{Alloc, Backing, Region};
 use crate::port::name::{PortName, parse};
 use crate::port::{BUF_SIZE, Kind, Made, Open, OpenOptions, one_pair, refuse_send_only, wrong_kind};
+use crate::sys::bpf::Bell;
 use assemble::assemble;
 use claim::claim_or_create_port;
 pub(crate) use counters::add_port_counters;
 use ringway_switch::{self as switch, Look, View, objects, pins};
+pub(crate) use shared::import;
 
 /// Ports of switches, called `valeX:PORT`.
 pub(crate) const KIND: Kind = Kind {
@@ -71,9 +77,18 @@ pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Ma
         return Err(Error::new(ErrorKind::Busy, name, "the port is an interface")
             .cure("open a port of another name: what it sends there leaves by the interface"));
     }
+    let program = Mutex::new(Arc::new(objects::open_pin(&pins::send(&dir), true, &name)?));
+    let bell = |r| map_bell(objects::open_pin(&dir.join(format!("bell{r}")), true, &name)?, &name);
+    let bells = (0..shape.rings).map(bell).collect::<Result<_>>()?;
     let looked_ns = AtomicU64::new(0);
-    let core = Arc::new(Core { name, dir, shape, region, view, number, ticket, looked_ns, _claim: claim });
+    let core =
+        Arc::new(Core { name, dir, shape, region, view, number, ticket, program, bells, looked_ns, claim });
     assemble(&core, &now, options)
+}
+
+fn map_bell(fd: OwnedFd, name: &str) -> Result<Arc<Bell>> {
+    let bell = Bell::new(fd).map_err(|e| Error::io(name, "mapping a doorbell failed", e).cure(FROZEN))?;
+    Ok(Arc::new(bell))
 }
 
 /// All ports of a switch have the shape that it was made with, and a region of their own.

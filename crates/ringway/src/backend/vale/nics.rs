@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::LOOK_NS;
@@ -19,19 +20,26 @@ const FRAME_IN: u32 = 64;
 const TRIES: u32 = 100;
 
 /// An `out` program.
-#[derive(Debug)]
-struct Out {
-    port: u32,
+#[derive(Debug, Clone)]
+pub(super) struct Out {
+    pub(super) port: u32,
     /// The interface whose stack it serves; `None`: it sends to a wire.
-    host: Option<u32>,
-    program: OwnedFd,
+    pub(super) host: Option<u32>,
+    pub(super) program: Arc<OwnedFd>,
     /// When it was opened or looked for last, monotonic ns: a NIC may go and another take its number.
     looked_ns: u64,
 }
 
+impl Out {
+    /// One that another process opened.
+    pub(super) fn inherit(port: u32, host: Option<u32>, program: OwnedFd) -> Self {
+        Self { port, host, program: Arc::new(program), looked_ns: time::monotonic_ns() }
+    }
+}
+
 /// The `out` programs that a port of a switch may run. The port opens the ones that are there when
 /// it is opened itself, for its owner may give rights up later. It opens others when it needs them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct NicTransmitters {
     name: String,
     dir: PathBuf,
@@ -39,9 +47,19 @@ pub(super) struct NicTransmitters {
 }
 
 impl NicTransmitters {
+    /// For the port `name` whose directory is `dir`, with programs that another process opened.
+    pub(super) fn inherit(name: &str, dir: &Path, open: Vec<Out>) -> Self {
+        Self { name: name.to_owned(), dir: pins::nics(dir), open }
+    }
+
+    /// The programs that are open.
+    pub(super) fn into_open(self) -> Vec<Out> {
+        self.open
+    }
+
     /// For the port `name` whose directory is `dir`.
     pub(super) fn new(name: &str, dir: &Path) -> Self {
-        let mut nics = Self { name: name.to_owned(), dir: pins::nics(dir), open: Vec::new() };
+        let mut nics = Self::inherit(name, dir, Vec::new());
         let ports: Vec<_> = nics.there().into_iter().map(|(port, ..)| port).collect();
         nics.find_all(&ports);
         nics
@@ -103,7 +121,7 @@ impl NicTransmitters {
             return Ok(None);
         };
         match objects::open_pin(&file, true, &self.name) {
-            Ok(program) => Ok(Some(Out { port, host, program, looked_ns: now })),
+            Ok(program) => Ok(Some(Out { port, host, program: Arc::new(program), looked_ns: now })),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),
         }

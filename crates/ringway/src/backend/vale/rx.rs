@@ -6,13 +6,12 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::time::Duration;
 
-use super::core::{Core, FROZEN};
+use super::core::Core;
 use crate::abi::handshake;
 use crate::error::{Error, Result};
 use crate::ring::{Finisher, RingView, RxSync};
 use crate::sys::bpf::Bell;
 use ringway_switch::layout::ctl;
-use ringway_switch::objects;
 
 /// How long a receiver sleeps whose doorbell senders may not ring, before it looks for itself.
 const QUIET_NAP: Duration = Duration::from_millis(1);
@@ -21,7 +20,7 @@ const QUIET_NAP: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(super) struct ValeRx {
     core: Arc<Core>,
-    bell: Bell,
+    bell: Arc<Bell>,
     ring: u32,
     /// Position up to which frames were handed out, as programs count; low half.
     seen: u32,
@@ -30,11 +29,9 @@ pub(super) struct ValeRx {
 }
 
 impl ValeRx {
-    pub(super) fn new(core: Arc<Core>, ring: u32, seen: u32, raw: bool) -> Result<Self> {
-        let fd = objects::open_pin(&core.dir.join(format!("bell{ring}")), true, &core.name)?;
-        let bell =
-            Bell::new(fd).map_err(|e| Error::io(&core.name, "mapping a doorbell failed", e).cure(FROZEN))?;
-        Ok(Self { core, bell, ring, seen, armed: false, finisher: Finisher::when(!raw) })
+    pub(super) fn new(core: Arc<Core>, ring: u32, seen: u32, raw: bool) -> Self {
+        let bell = core.bells[ring as usize].clone();
+        Self { core, bell, ring, seen, armed: false, finisher: Finisher::when(!raw) }
     }
 
     /// Whether super-frames come whole.
@@ -74,7 +71,7 @@ impl ValeRx {
 
     /// Where the last user stopped: the head that it gave back last, if that lies between what the programs know as given
     /// back and what they published.
-    pub(super) fn resume(&mut self, view: &RingView, known: u32) -> (u32, u32) {
+    pub(super) fn begin(&mut self, view: &RingView, known: u32) -> (u32, u32) {
         let tail = self.core.index(self.seen);
         let waiting = self.seen.wrapping_sub(known).min(view.num() - 1);
         let first = self.core.index(self.seen.wrapping_sub(waiting));
@@ -86,6 +83,11 @@ impl ValeRx {
         }
         (head, tail)
     }
+}
+
+/// The last position up to the published one whose slot is `tail`. No more than a ring of frames waits behind it.
+fn handed_out(published: u32, tail: u32, slots: u32) -> u32 {
+    published.wrapping_sub(published.wrapping_sub(tail) & (slots - 1))
 }
 
 impl RxSync for ValeRx {
@@ -113,6 +115,12 @@ impl RxSync for ValeRx {
         Ok(to)
     }
 
+    fn resume(&mut self, ring: &RingView, tail: u32) {
+        // What senders told may be older than the tail. Of a port that is gone the next sync tells.
+        let published = self.published().unwrap_or_else(|_| handshake::observe(ring.kernel_progress()));
+        self.seen = handed_out(published, tail, ring.num());
+    }
+
     fn arm(&mut self, ring: &RingView) -> Result<bool> {
         self.core.look()?;
         self.armed = true;
@@ -132,5 +140,22 @@ impl RxSync for ValeRx {
 
     fn fd(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Positions go on for ever, also over the end of a word.
+        #[test]
+        fn a_slot_tells_its_position(seen: u32, power in 6u32..13, waiting in 0u32..4096) {
+            let slots = 1 << power;
+            let published = seen.wrapping_add(waiting % slots);
+            prop_assert_eq!(handed_out(published, seen % slots, slots), seen);
+        }
     }
 }

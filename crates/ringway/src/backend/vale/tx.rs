@@ -27,16 +27,15 @@ pub(super) struct ValeTx {
     core: Arc<Core>,
     ring: u32,
     sent: u32,
-    program: OwnedFd,
+    program: Arc<OwnedFd>,
     nics: NicTransmitters,
     ready: Arc<OwnedFd>,
 }
 
 impl ValeTx {
-    pub(super) fn new(core: Arc<Core>, ring: u32, sent: u32) -> Result<Self> {
+    pub(super) fn new(core: Arc<Core>, ring: u32, sent: u32, nics: NicTransmitters) -> Result<Self> {
         let ready = always_ready().map_err(|e| Error::io(&core.name, "eventfd failed", e))?;
-        let program = core.program()?;
-        let nics = NicTransmitters::new(&core.name, &core.dir);
+        let program = core.program();
         Ok(Self { core, ring, sent, program, nics, ready })
     }
 
@@ -56,7 +55,7 @@ impl ValeTx {
             DONE | BUSY => {}
             STALE => {
                 self.nics.reopen();
-                self.program = self.core.program()?;
+                self.program = self.core.reopen_program()?;
             }
             _ => {
                 self.core.look_now()?;
@@ -91,6 +90,10 @@ impl TxSync for ValeTx {
             }
         }
         Ok(ring.prev(self.sent))
+    }
+
+    fn resume(&mut self, ring: &RingView, tail: u32) {
+        self.sent = ring.next(tail);
     }
 
     fn arm(&mut self, _: &RingView) -> Result<bool> {

@@ -52,7 +52,8 @@ pub(crate) fn watch(
     let observer: Shared = Arc::new(Mutex::new(observer));
     let name = name.to_string();
     inside.registration.rename(&name);
-    let mut made = Made { name, control: Arc::new(Watched { what, inside: inside.control }), ..inside };
+    let control = Arc::new(Watched { what, inside: inside.control });
+    let mut made = Made { name, control, share: None, ..inside };
     // Rings whose frames are not shown are watched too: a program may sleep on them alone.
     let eye = |rx: bool, ring| Eye {
         observer: observer.clone(),

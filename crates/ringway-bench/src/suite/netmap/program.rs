@@ -1,0 +1,16 @@
+//! How the program on netmap's interface is started: with the library that serves it.
+
+use crate::peers::{Peer, PeerKind};
+use crate::suite::Fault;
+use crate::suite::preload::library;
+
+const LIBRARY: &str = "libringway_netmap.so";
+
+/// Slots of a ring, of the program and of Ringway's own loops.
+pub(super) const SLOTS: u32 = 1024;
+
+/// Starts the program on a CPU. Unavailable when the library has not been built.
+pub(super) fn start(args: &[&str], netns: Option<&str>, cpu: usize) -> Result<Peer, Fault> {
+    let environment = [("LD_PRELOAD", library(LIBRARY)?), ("RINGWAY_NETMAP_SLOTS", SLOTS.to_string().into())];
+    Ok(Peer::spawn_with(PeerKind::Netmap, args, netns, Some(cpu), &environment)?)
+}

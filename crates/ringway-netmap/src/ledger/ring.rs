@@ -1,0 +1,169 @@
+//! The record of a ring.
+//!
+//! ```text
+//!  0 lock   8 first  12 tail  16 generation  20 produced  24 peer+1  28 slots  32 journal  36 flags
+//! 40 wish of a reader  44 wish of a writer   64 monitors: region id and ring, 4 of them
+//! ```
+
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use ringway_sys::mmap::Mmap;
+
+use super::lock::Held;
+
+/// Bytes of a record: two lines.
+pub(super) const SIZE: usize = 128;
+
+/// Monitors of a ring at most.
+pub(crate) const MONITORS: usize = 8;
+
+const LOCK: usize = 0;
+const FIRST: usize = 8;
+const TAIL: usize = 12;
+const GENERATION: usize = 16;
+const PRODUCED: usize = 20;
+const PEER: usize = 24;
+const SLOTS: usize = 28;
+const JOURNAL: usize = 32;
+const READER_WISH: usize = 40;
+const WRITER_WISH: usize = 44;
+const MONITORED: usize = 64;
+
+/// The record of a ring. Its words change under its lock only, but for wishes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RingRecord<'a> {
+    mem: &'a Mmap,
+    at: usize,
+}
+
+impl<'a> RingRecord<'a> {
+    #[inline]
+    pub(super) fn new(mem: &'a Mmap, at: usize) -> Self {
+        Self { mem, at }
+    }
+
+    #[inline]
+    fn word(&self, at: usize) -> &'a AtomicU32 {
+        self.mem.u32(self.at + at)
+    }
+
+    /// Takes the ring's lock; `None` when the calling thread has it.
+    #[inline]
+    pub(crate) fn lock(&self) -> Option<Held<'a>> {
+        Held::take(self.mem.u64(self.at + LOCK))
+    }
+
+    /// Where the lock lies.
+    pub(crate) fn lock_address(&self) -> usize {
+        std::ptr::from_ref(self.mem.u64(self.at + LOCK)).addr()
+    }
+
+    /// A ring as its port begins with it: the program has slots from `first` up to and without `tail`.
+    pub(crate) fn begin(&self, slots: u32, (first, tail): (u32, u32), peer: Option<u32>) {
+        self.set_range(first, tail);
+        self.word(PRODUCED).store(tail, Relaxed);
+        self.word(PEER).store(peer.map_or(0, |p| p + 1), Relaxed);
+        self.word(SLOTS).store(slots, Relaxed);
+        for at in [JOURNAL, READER_WISH, WRITER_WISH] {
+            self.word(at).store(0, Relaxed);
+        }
+        for k in 0..MONITORS {
+            self.word(MONITORED + 4 * k).store(0, Relaxed);
+        }
+        self.word(GENERATION).store(1, Release);
+    }
+
+    /// The first slot that the program had at the last sync, and the first that it had not.
+    #[inline]
+    pub(crate) fn range(&self) -> (u32, u32) {
+        (self.word(FIRST).load(Relaxed), self.word(TAIL).load(Relaxed))
+    }
+
+    #[inline]
+    pub(crate) fn set_range(&self, first: u32, tail: u32) {
+        self.word(FIRST).store(first, Relaxed);
+        self.word(TAIL).store(tail, Relaxed);
+    }
+
+    /// How often the ring was synced: a process that finds another number than it left reads the range again.
+    #[inline]
+    pub(crate) fn generation(&self) -> u32 {
+        self.word(GENERATION).load(Relaxed)
+    }
+
+    /// Counts a sync; returns the number.
+    #[inline]
+    pub(crate) fn count_sync(&self) -> u32 {
+        let next = self.generation().wrapping_add(1);
+        self.word(GENERATION).store(next, Relaxed);
+        next
+    }
+
+    /// For a ring that other rings fill: where the next frame goes. A reader looks at it without the lock.
+    #[inline]
+    pub(crate) fn produced(&self) -> u32 {
+        self.word(PRODUCED).load(Acquire)
+    }
+
+    #[inline]
+    pub(crate) fn set_produced(&self, at: u32) {
+        self.word(PRODUCED).store(at, Release);
+    }
+
+    /// The other ring of a pipe.
+    pub(crate) fn peer(&self) -> Option<u32> {
+        self.word(PEER).load(Relaxed).checked_sub(1)
+    }
+
+    #[inline]
+    pub(crate) fn slots(&self) -> u32 {
+        self.word(SLOTS).load(Relaxed)
+    }
+
+    /// The buffer that an exchange is about to move, so that a kill between its two stores loses none.
+    #[inline]
+    pub(crate) fn journal(&self) -> &'a AtomicU32 {
+        self.word(JOURNAL)
+    }
+
+    /// Set by a reader that sleeps.
+    #[inline]
+    pub(crate) fn reader_wish(&self) -> &'a AtomicU32 {
+        self.word(READER_WISH)
+    }
+
+    /// Set by a writer that sleeps until slots of this ring are free.
+    #[inline]
+    pub(crate) fn writer_wish(&self) -> &'a AtomicU32 {
+        self.word(WRITER_WISH)
+    }
+
+    /// The rings of monitors, each as a region's id in the upper half and a ring in the lower one.
+    #[inline]
+    pub(crate) fn monitors(&self) -> impl Iterator<Item = u32> + 'a {
+        let Self { mem, at } = *self;
+        (0..MONITORS).map(move |k| mem.u32(at + MONITORED + 4 * k).load(Acquire)).filter(|m| *m != 0)
+    }
+
+    /// Whether there is a monitor.
+    #[inline]
+    pub(crate) fn is_monitored(&self) -> bool {
+        self.word(MONITORED).load(Relaxed) != 0
+    }
+
+    /// Adds a monitor; false when there are [`MONITORS`].
+    pub(crate) fn add_monitor(&self, monitor: u32) -> bool {
+        let free = (0..MONITORS).find(|k| self.word(MONITORED + 4 * k).load(Relaxed) == 0);
+        free.map(|k| self.word(MONITORED + 4 * k).store(monitor, Release)).is_some()
+    }
+
+    /// Removes a monitor, and closes the gap.
+    pub(crate) fn remove_monitor(&self, monitor: u32) {
+        let mut rest: Vec<u32> = self.monitors().filter(|m| *m != monitor).collect();
+        rest.resize(MONITORS, 0);
+        for (k, m) in rest.into_iter().enumerate() {
+            self.word(MONITORED + 4 * k).store(m, Release);
+        }
+    }
+}

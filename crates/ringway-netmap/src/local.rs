@@ -1,0 +1,106 @@
+//! Regions and ports that this process has open: its descriptors share them.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use ringway_sys::bpf::map_by_id;
+use ringway_sys::error::{Error, ErrorKind, Result};
+
+use crate::ledger::Ledger;
+use crate::region::Region;
+use crate::served::Served;
+use crate::space::{Folder, Space};
+
+/// What the descriptors of this process share.
+#[derive(Debug, Default)]
+pub(crate) struct Local {
+    regions: Vec<Weak<Region>>,
+    served: Vec<Weak<Served>>,
+}
+
+static LOCAL: Mutex<Local> = Mutex::new(Local { regions: Vec::new(), served: Vec::new() });
+
+/// The lists. A thread has the lock of folders ([`Space`]) before, if it needs that.
+pub(crate) fn local() -> MutexGuard<'static, Local> {
+    LOCAL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Local {
+    /// The region with this ledger, if the process has it.
+    pub(crate) fn region(&mut self, ledger: &File) -> Option<Arc<Region>> {
+        self.regions.retain(|r| r.strong_count() > 0);
+        self.regions.iter().filter_map(Weak::upgrade).find(|r| r.has(ledger))
+    }
+
+    /// The region with this id that has a folder; the process has it already.
+    pub(crate) fn region_by_id(&self, id: u16) -> Option<Arc<Region>> {
+        self.regions.iter().filter_map(Weak::upgrade).find(|r| r.ledger.id == id && r.folder.is_some())
+    }
+
+    pub(crate) fn add_region(&mut self, region: Region) -> Arc<Region> {
+        let region = Arc::new(region);
+        self.regions.push(Arc::downgrade(&region));
+        region
+    }
+
+    /// The port of a region, if the process has it.
+    pub(crate) fn served(&mut self, region: &Arc<Region>, index: u32) -> Option<Arc<Served>> {
+        self.served.retain(|s| s.strong_count() > 0);
+        self.served.iter().filter_map(Weak::upgrade).find(|s| s.index == index && Arc::ptr_eq(&s.region, region))
+    }
+
+    pub(crate) fn add_served(&mut self, served: Served) -> Arc<Served> {
+        let served = Arc::new(served);
+        self.served.push(Arc::downgrade(&served));
+        served
+    }
+}
+
+/// The region in a folder.
+pub(crate) fn enter_region(folder: Folder, ledger: Ledger) -> Result<Arc<Region>> {
+    let mut local = local();
+    if let Some(region) = local.region(ledger.file()) {
+        return Ok(region);
+    }
+    let memory: OwnedFd = match ledger.map_id() {
+        0 => folder.dir.open_file("memory")?.into(),
+        id => map_by_id(id).map_err(|e| {
+            Error::io(&ledger.key, "opening the region that another process made failed", e).cure_if_denied("run as root")
+        })?,
+    };
+    Ok(local.add_region(Region::map(ledger, Some(folder), memory)?))
+}
+
+/// The region of a binding that another process made: `proof` is a descriptor of its ledger.
+pub(crate) fn inherit_region(proof: &OwnedFd, memory: OwnedFd) -> Result<Arc<Region>> {
+    let io = |e| Error::io("netmap", "copying a descriptor failed", e);
+    let proof = File::from(proof.as_fd().try_clone_to_owned().map_err(io)?);
+    if let Some(region) = local().region(&proof) {
+        return Ok(region);
+    }
+    let seen = Ledger::open(proof)?;
+    // A file of its own: locks of the proof belong to all copies of that.
+    let reached = Space::enter().and_then(|space| {
+        let folder = space.folder(seen.id)?;
+        let ledger = Ledger::open(folder.dir.open_file("ledger")?)?;
+        Ok((folder, ledger))
+    });
+    let region = match reached {
+        Ok((folder, ledger)) if same(&ledger, &seen) => Region::map(ledger, Some(folder), memory)?,
+        _ => Region::map(seen, None, memory)?,
+    };
+    Ok(local().add_region(region))
+}
+
+fn same(a: &Ledger, b: &Ledger) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |ledger: &Ledger| ledger.file().metadata().map(|m| (m.dev(), m.ino())).ok();
+    place(a).is_some() && place(a) == place(b)
+}
+
+/// No such port is open in a process that could be asked.
+pub(crate) fn unreachable(name: &str) -> Error {
+    Error::new(ErrorKind::Busy, name, "another process has it, and does not share it")
+        .cure("end that process, or open the descriptor before it forks")
+}

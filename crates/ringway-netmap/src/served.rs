@@ -1,0 +1,202 @@
+//! Ports of Ringway whose rings programs bind. Several processes may have one port: each imports it from descriptors that wait in a
+//! queue, and takes over the cursors that the last one left.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex};
+
+use ringway::{Exported, FreeObjects, OpenOptions, Port, RxRing, TxRing};
+use ringway_sys::error::{Error, ErrorKind, Result};
+
+use crate::ledger::{Held, RingRecord};
+use crate::local::unreachable;
+use crate::passing::{self, from_process, peek};
+use crate::region::Region;
+use crate::shared::UnderLock;
+
+/// A ring as this process has it, and the number of its last sync here.
+#[derive(Debug)]
+pub(crate) struct Local<R> {
+    pub(crate) ring: R,
+    pub(crate) generation: u32,
+}
+
+/// A ring that can go on where another process left it.
+pub(crate) trait Adopt {
+    fn adopt(&mut self, first: u32, tail: u32) -> bool;
+}
+
+impl Adopt for TxRing {
+    fn adopt(&mut self, first: u32, tail: u32) -> bool {
+        TxRing::adopt(self, first, tail)
+    }
+}
+
+impl Adopt for RxRing {
+    fn adopt(&mut self, first: u32, tail: u32) -> bool {
+        RxRing::adopt(self, first, tail)
+    }
+}
+
+impl<R: Adopt> Local<R> {
+    /// Goes on where the last sync of any process ended.
+    #[inline]
+    pub(crate) fn catch_up(&mut self, record: &RingRecord<'_>) {
+        let now = record.generation();
+        if self.generation != now {
+            let (first, tail) = record.range();
+            self.ring.adopt(first, tail);
+            self.generation = now;
+        }
+    }
+}
+
+/// A port of Ringway.
+#[derive(Debug)]
+pub(crate) struct Served {
+    pub(crate) region: Arc<Region>,
+    /// Its record in the region's ledger.
+    pub(crate) index: u32,
+    tx: Vec<UnderLock<Local<TxRing>>>,
+    rx: Vec<UnderLock<Local<RxRing>>>,
+    /// The queue with its descriptors; `None` for a port that only this process can serve.
+    keeper: Option<OwnedFd>,
+    name: String,
+    /// Without its rings; it keeps the counters listed.
+    _port: Mutex<Port>,
+}
+
+impl Served {
+    /// Has `port` serve the rings of the record, which says where they are.
+    pub(crate) fn new(region: &Arc<Region>, index: u32, mut port: Port, keeper: Option<OwnedFd>) -> Self {
+        let record = region.ledger.port(index);
+        let lock = |ring: u32| region.ledger.ring(ring).lock_address();
+        let generation = |ring: u32| region.ledger.ring(ring).generation();
+        let tx = std::mem::take(&mut port.tx).into_iter().zip(record.tx());
+        let tx = tx.map(|(ring, n)| UnderLock::new(Local { ring, generation: generation(n) }, lock(n)));
+        let rx = std::mem::take(&mut port.rx).into_iter().zip(record.rx());
+        let rx = rx.map(|(ring, n)| UnderLock::new(Local { ring, generation: generation(n) }, lock(n)));
+        let (tx, rx) = (tx.collect(), rx.collect());
+        if let Some(keeper) = &keeper {
+            record.add_holder(std::process::id(), keeper.as_raw_fd());
+        }
+        Self { region: region.clone(), index, tx, rx, keeper, name: port.info().name.clone(), _port: Mutex::new(port) }
+    }
+
+    /// Imports the port from a queue that another process filled.
+    pub(crate) fn import(region: &Arc<Region>, index: u32, keeper: OwnedFd) -> Result<Self> {
+        let record = region.ledger.port(index);
+        let name = record.name();
+        let bad = || Error::new(ErrorKind::Invalid, &name, "another process shares it in a form that is not known");
+        let (bytes, mut fds) = peek(keeper.as_fd()).ok().flatten().filter(|(_, fds)| !fds.is_empty()).ok_or_else(bad)?;
+        let memory = fds.remove(0);
+        let (exported_name, words) = split_name(&bytes).ok_or_else(bad)?;
+        let exported = Exported { name: exported_name.to_owned(), words: words.to_vec(), fds };
+        let whole = ringway::Region::join(memory, &region.ledger.spec(), FreeObjects::default())?;
+        let ranges: Vec<_> = record.rings().map(|ring| region.ledger.ring(ring).range()).collect();
+        let port = Port::import(exported, whole, &ranges)?;
+        Ok(Self::new(region, index, port, Some(keeper)))
+    }
+
+    /// The same from one of the processes that the ledger names.
+    pub(crate) fn ask_others(region: &Arc<Region>, index: u32) -> Result<Self> {
+        let record = region.ledger.port(index);
+        for (pid, fd) in record.holders() {
+            let keeper = from_process(pid, fd);
+            if let Ok(served) = keeper.map_err(|_| ()).and_then(|k| Self::import(region, index, k).map_err(|_| ())) {
+                return Ok(served);
+            }
+        }
+        Err(unreachable(&record.name()))
+    }
+
+    pub(crate) fn keeper(&self) -> Option<BorrowedFd<'_>> {
+        self.keeper.as_ref().map(AsFd::as_fd)
+    }
+
+    /// A tx ring, whose lock is held.
+    #[inline]
+    pub(crate) fn tx<'a>(&'a self, k: usize, held: &'a mut Held<'_>) -> Option<&'a mut Local<TxRing>> {
+        self.tx.get(k).map(|ring| ring.get(held))
+    }
+
+    /// An rx ring, whose lock is held.
+    #[inline]
+    pub(crate) fn rx<'a>(&'a self, k: usize, held: &'a mut Held<'_>) -> Option<&'a mut Local<RxRing>> {
+        self.rx.get(k).map(|ring| ring.get(held))
+    }
+
+    /// The name of Ringway's port.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Some(keeper) = &self.keeper {
+            self.region.ledger.port(self.index).remove_holder(std::process::id(), keeper.as_raw_fd());
+        }
+    }
+}
+
+/// Puts what another process needs to serve the port into a queue. `None`: the port can't be shared.
+pub(crate) fn keep(port: &Port, memory: BorrowedFd<'_>) -> Result<Option<OwnedFd>> {
+    let Some(exported) = port.export()? else { return Ok(None) };
+    let io = |e| Error::io(&exported.name, "keeping descriptors of the port in a socket failed", e);
+    let (queue, filler) = passing::queue(true).map_err(io)?;
+    let mut bytes = (exported.name.len() as u16).to_ne_bytes().to_vec();
+    bytes.extend(exported.name.as_bytes());
+    bytes.extend(&exported.words);
+    let fds: Vec<_> = std::iter::once(memory).chain(exported.fds.iter().map(AsFd::as_fd)).collect();
+    if fds.len() > passing::FDS_MAX || bytes.len() > passing::BYTES_MAX {
+        return Ok(None);
+    }
+    passing::put(filler.as_fd(), &bytes, &fds).map_err(io)?;
+    Ok(Some(queue))
+}
+
+fn split_name(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let (len, rest) = bytes.split_first_chunk::<2>()?;
+    let (name, words) = rest.split_at_checked(usize::from(u16::from_ne_bytes(*len)))?;
+    Some((std::str::from_utf8(name).ok()?, words))
+}
+
+/// How interfaces are opened: what variables say.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// What stands before the colon of a port's name.
+    pub(crate) backend: String,
+    /// Slots of a ring.
+    pub(crate) slots: u32,
+    /// Bytes of the region that interfaces share.
+    pub(crate) memory: usize,
+}
+
+impl Settings {
+    /// Reads `RINGWAY_NETMAP_BACKEND`, `RINGWAY_NETMAP_SLOTS` and `RINGWAY_NETMAP_MEMORY` (MiB).
+    pub(crate) fn read() -> Result<Self> {
+        let text = |name: &str| ringway::environment(name).map(|v| v.to_string_lossy().into_owned());
+        let number = |name: &'static str, otherwise: u32, range: std::ops::RangeInclusive<u32>| match text(name) {
+            None => Ok(otherwise),
+            Some(value) => value.parse().ok().filter(|n| range.contains(n)).ok_or_else(|| {
+                Error::new(ErrorKind::Invalid, name, format!("`{value}` is no number that it takes"))
+                    .cure(format!("give a number from {} to {}", range.start(), range.end()))
+            }),
+        };
+        let backend = text("RINGWAY_NETMAP_BACKEND").unwrap_or_else(|| "auto".into());
+        if !["auto", "ebpf", "xdp", "packet"].contains(&backend.as_str()) {
+            return Err(Error::new(ErrorKind::Invalid, "RINGWAY_NETMAP_BACKEND", format!("`{backend}` serves no interface"))
+                .cure("give auto, ebpf, xdp or packet"));
+        }
+        Ok(Self {
+            backend,
+            slots: number("RINGWAY_NETMAP_SLOTS", 1024, 64..=4096)?,
+            memory: number("RINGWAY_NETMAP_MEMORY", 128, 16..=512)? as usize * (1 << 20),
+        })
+    }
+
+    /// How a port is opened in the part of a region that is free for it.
+    pub(crate) fn options(&self, region: &ringway::Region) -> OpenOptions {
+        OpenOptions::new().region(region).slots(self.slots)
+    }
+}

@@ -1,0 +1,59 @@
+//! What is reached under locks in shared memory, and how a process learns that it is a fork.
+#![allow(unsafe_code, reason = "a lock in shared memory stands for the borrow checker; libc calls the fork handler")]
+
+use std::cell::UnsafeCell;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use crate::ledger::Held;
+
+/// A value of this process that only the holder of one lock in shared memory touches. A fork copies the value and shares the lock, so
+/// no lock of the process itself stays locked in a child.
+#[derive(Debug)]
+pub(crate) struct UnderLock<T> {
+    value: UnsafeCell<T>,
+    /// Where the lock lies.
+    lock: usize,
+}
+
+// SAFETY: one thread at a time reaches the value, for `get` asks for the lock that belongs to it.
+unsafe impl<T: Send> Sync for UnderLock<T> {}
+
+impl<T> UnderLock<T> {
+    /// A value that belongs to the lock at this address.
+    pub(crate) fn new(value: T, lock: usize) -> Self {
+        Self { value: UnsafeCell::new(value), lock }
+    }
+
+    /// The value, for as long as the lock is held.
+    ///
+    /// # Panics
+    /// When another lock is held.
+    #[allow(clippy::mut_from_ref, reason = "the lock gives the right, and its guard is borrowed mutably")]
+    #[inline]
+    pub(crate) fn get<'a>(&'a self, held: &'a mut Held<'_>) -> &'a mut T {
+        assert_eq!(held.address(), self.lock, "the lock of another value");
+        // SAFETY: the guard is the only one of this lock, and it is borrowed mutably as long as the result lives.
+        unsafe { &mut *self.value.get() }
+    }
+}
+
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn count_fork() {
+    FORKS.fetch_add(1, Relaxed);
+}
+
+/// Forks between the program's start and this process: a number that a child finds changed.
+#[inline]
+pub(crate) fn forks() -> u32 {
+    static ONCE: Once = Once::new();
+    if !ONCE.is_completed() {
+        let child: unsafe extern "C" fn() = count_fork;
+        // SAFETY: a function without arguments, which lives as long as the library.
+        ONCE.call_once(|| unsafe {
+            libc::pthread_atfork(None, None, Some(child));
+        });
+    }
+    FORKS.load(Relaxed)
+}

@@ -1,0 +1,113 @@
+//! The folders of regions: `netmap/NETNS/ID` in the run directory. A folder has the region's ledger, its memory unless an eBPF array
+//! holds it, and a FIFO for each port that rings a bell.
+//!
+//! A folder is removed with its last binding. When that was killed, the next bind removes it.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+
+use ringway_count::make_directory;
+use ringway_sys::error::{Error, ErrorKind, Result};
+use ringway_sys::fd::{lock_byte, unlock_byte};
+use ringway_sys::net::netns_inode;
+use ringway_sys::private_dir::PrivateDir;
+
+use crate::ledger::Ledger;
+
+/// Id of the region that interfaces share.
+pub(crate) const INTERFACES: u16 = 1;
+
+/// Where the lock bytes of bindings begin in a ledger.
+const ALIVE: i64 = 1 << 32;
+
+/// The folders of all regions of a network namespace. While it lives, no other process makes or removes one.
+#[derive(Debug)]
+pub(crate) struct Space {
+    dir: PrivateDir,
+    /// Has the lock.
+    _lock: File,
+}
+
+/// The folder of a region.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    pub(crate) dir: PrivateDir,
+    name: String,
+}
+
+impl Space {
+    /// Waits for the lock on the folders.
+    pub(crate) fn enter() -> Result<Self> {
+        const ON: &str = "netmap";
+        let io = |e| Error::io(ON, "entering the folder of regions failed", e);
+        let all = make_directory("netmap").unwrap_or_else(|| {
+            Err(Error::new(ErrorKind::Denied, ON, "no directory to keep the state of rings in")
+                .cure("set RINGWAY_DIR to a directory of the user"))
+        })?;
+        let dir = all.make_dir(&netns_inode().map_err(io)?.to_string())?;
+        let lock = dir.open_or_create("lock")?;
+        lock_byte(lock.as_fd(), 0, true).map_err(io)?;
+        Ok(Self { dir, _lock: lock })
+    }
+
+    /// The folders with their ledgers. Those that were not finished, or whose last binding was killed, are removed.
+    pub(crate) fn regions(&self) -> Vec<(Folder, Ledger)> {
+        let names = self.dir.names().into_iter().filter(|name| name.parse::<u16>().is_ok());
+        names.filter_map(|name| self.living(name)).collect()
+    }
+
+    fn living(&self, name: String) -> Option<(Folder, Ledger)> {
+        let dir = self.dir.open_dir(&name).ok()?;
+        let ledger = dir.open_file("ledger").and_then(Ledger::open).ok();
+        match ledger.filter(|ledger| ledger.bindings().any(|b| is_alive(ledger, b.index))) {
+            Some(ledger) => Some((Folder { dir, name }, ledger)),
+            None => {
+                let _ = self.dir.remove_dir(&name); // else the next bind does
+                None
+            }
+        }
+    }
+
+    /// Makes the folder of a new region; of this id, or of the next one that is free.
+    pub(crate) fn make(&self, id: Option<u16>) -> Result<(Folder, u16)> {
+        let names = self.dir.names();
+        let free = |id: &u16| !names.contains(&id.to_string());
+        let id = id.or_else(|| (INTERFACES + 1..u16::MAX).find(free)).ok_or_else(|| {
+            Error::new(ErrorKind::Busy, "netmap", "65,000 regions are in use").cure("end some programs")
+        })?;
+        let name = id.to_string();
+        self.dir.remove_dir(&name)?;
+        Ok((Folder { dir: self.dir.make_dir(&name)?, name }, id))
+    }
+
+    /// The folder of a region that has this id.
+    pub(crate) fn folder(&self, id: u16) -> Result<Folder> {
+        let name = id.to_string();
+        Ok(Folder { dir: self.dir.open_dir(&name)?, name })
+    }
+
+    /// Removes the folder of a region that nobody uses.
+    pub(crate) fn remove(&self, folder: &Folder) {
+        let _ = self.dir.remove_dir(&folder.name); // else the next bind does
+    }
+}
+
+/// The proof that a binding is alive: as long as a copy of this descriptor is open somewhere, or waits in a queue.
+pub(crate) fn hold_binding(folder: &Folder, binding: u32) -> Result<File> {
+    let proof = folder.dir.open_file("ledger")?;
+    match lock_byte(proof.as_fd(), ALIVE + i64::from(binding), false) {
+        Ok(true) => Ok(proof),
+        Ok(false) => Err(Error::new(ErrorKind::Busy, "netmap", "the binding is in use")),
+        Err(e) => Err(Error::io("netmap", "locking the binding failed", e)),
+    }
+}
+
+/// Whether somebody has that descriptor.
+pub(crate) fn is_alive(ledger: &Ledger, binding: u32) -> bool {
+    let (fd, byte) = (ledger.file().as_fd(), ALIVE + i64::from(binding));
+    let free = lock_byte(fd, byte, false).unwrap_or(false);
+    if free {
+        let _ = unlock_byte(fd, byte);
+    }
+    !free
+}

@@ -1,0 +1,174 @@
+//! Monitors: frames of a ring are copied into rings of theirs, which lie in regions of their own. A monitor whose ring is full misses
+//! frames, and the ring that it looks at goes on.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ringway_abi::Slot;
+use ringway_abi::layout::{MAX_CHAIN, NS_MOREFRAG};
+
+use super::wake;
+use crate::bound::Bound;
+use crate::internal;
+use crate::ledger::{Ledger, RingRecord};
+use crate::local::enter_region;
+use crate::region::{Region, RingWords};
+use crate::space::Space;
+
+/// The FIFO of a port in the folder of its region.
+const BELL: &str = "bell";
+
+/// Slot flag: the frame was sent.
+const NS_TXMON: u16 = 0x40;
+
+/// When a monitor sees a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// The program has sent it.
+    Sent,
+    /// It came, and nobody read it.
+    Arrived,
+    /// The program passed it, or the port took it.
+    Consumed { sent: bool },
+}
+
+impl Seen {
+    fn is_of(self, word: u32) -> bool {
+        let late = matches!(self, Self::Consumed { .. });
+        (word >> 15 & 1 != 0) == late
+    }
+
+    fn flags(self) -> u16 {
+        if matches!(self, Self::Sent | Self::Consumed { sent: true }) { NS_TXMON } else { 0 }
+    }
+}
+
+/// A monitor in one word: the id of its region, whether it sees frames late, and its ring.
+pub(crate) fn monitor_word(region: u16, late: bool, ring: u32) -> u32 {
+    u32::from(region) << 16 | u32::from(late) << 15 | ring & 0xff
+}
+
+/// A monitor's region as a process that feeds it has it.
+#[derive(Debug)]
+struct Fed {
+    region: Arc<Region>,
+    bells: Vec<OwnedFd>,
+}
+
+static FED: Mutex<Vec<(u16, Arc<Fed>)>> = Mutex::new(Vec::new());
+
+/// The region of a monitor; `None` when it is gone, or this process can't reach it.
+fn fed(id: u16) -> Option<Arc<Fed>> {
+    let mut all = FED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, fed)) = all.iter().find(|(i, _)| *i == id) {
+        return Some(fed.clone());
+    }
+    let fed = internal::track(|| open(id))?;
+    all.push((id, fed.clone()));
+    Some(fed)
+}
+
+fn open(id: u16) -> Option<Arc<Fed>> {
+    let space = Space::enter().ok()?;
+    let folder = space.folder(id).ok()?;
+    let ledger = Ledger::open(folder.dir.open_file("ledger").ok()?).ok()?;
+    let bell = folder.dir.fifo(BELL).ok()?;
+    let region = enter_region(folder, ledger).ok()?;
+    Some(Arc::new(Fed { region, bells: vec![bell.into()] }))
+}
+
+/// Forgets the region of a monitor that ended.
+fn forget(id: u16) {
+    FED.lock().unwrap_or_else(PoisonError::into_inner).retain(|(i, _)| *i != id);
+}
+
+/// Whether the region has a binding that is alive.
+fn is_watched(region: &Region) -> bool {
+    region.ledger.bindings().any(|b| crate::space::is_alive(&region.ledger, b.index))
+}
+
+impl Bound {
+    /// Copies the frames in slots `[at, end)` of a ring of this binding's region to its monitors.
+    #[inline]
+    pub(super) fn show(&self, record: &RingRecord<'_>, words: &RingWords<'_>, span: (u32, u32), seen: Seen) {
+        self.show_in(self.region(), record, words, span, seen);
+    }
+
+    #[cold]
+    pub(super) fn show_in(
+        &self,
+        region: &Region,
+        record: &RingRecord<'_>,
+        words: &RingWords<'_>,
+        (at, end): (u32, u32),
+        seen: Seen,
+    ) {
+        if at == end {
+            return;
+        }
+        for word in record.monitors().filter(|word| seen.is_of(*word)) {
+            let id = (word >> 16) as u16;
+            let there = fed(id).filter(|fed| feed(region, words, (at, end), seen, fed, word & 0xff));
+            if there.is_none() {
+                record.remove_monitor(word);
+                forget(id);
+            }
+        }
+    }
+}
+
+/// Copies frames to one monitor; false when it has ended.
+fn feed(region: &Region, words: &RingWords<'_>, (mut at, end): (u32, u32), seen: Seen, fed: &Fed, ring: u32) -> bool {
+    let to = &fed.region;
+    if ring >= to.layout().rings {
+        return false;
+    }
+    let record = to.ledger.ring(ring);
+    let Some(held) = record.lock() else { return true };
+    let out = to.ring(ring, record.slots());
+    let mut produced = record.produced();
+    let mut missed = false;
+    while at != end {
+        let (slots, good) = measure(words, at, end);
+        let room = out.slots - 1 - out.dist(record.range().0, produced);
+        for k in 0..slots {
+            let slot = words.slot(at);
+            if good && slots <= room {
+                let flags = if k + 1 < slots { NS_MOREFRAG } else { 0 } | seen.flags();
+                let buf = out.slot(produced).buf;
+                if out.valid(Slot { buf, len: 0, flags: 0 }) {
+                    let len = region.copy_slot(slot, to, buf);
+                    out.set_slot(produced, Slot { buf, len, flags });
+                    produced = out.next(produced);
+                }
+            }
+            at = words.next(at);
+        }
+        missed |= slots > room;
+    }
+    record.set_produced(produced);
+    drop(held);
+    fed.bells.iter().for_each(|bell| wake::ring_if(record.reader_wish(), bell));
+    !missed || is_watched(to)
+}
+
+/// Slots of the frame at `at`, and whether it is whole and good.
+fn measure(words: &RingWords<'_>, mut at: u32, end: u32) -> (u32, bool) {
+    let (mut slots, mut good) = (0, true);
+    while at != end {
+        let slot = words.slot(at);
+        good &= words.valid(slot);
+        (slots, at) = (slots + 1, words.next(at));
+        if !slot.more() {
+            return (slots, good && slots <= MAX_CHAIN);
+        }
+    }
+    (slots, false)
+}
+
+/// The bell of a monitor, which its feeders ring.
+pub(crate) fn bell(region: &Region) -> Option<OwnedFd> {
+    let bell = region.folder.as_ref()?.dir.fifo(BELL).ok()?;
+    ringway_sys::fd::drain_bell(bell.as_fd());
+    Some(bell.into())
+}

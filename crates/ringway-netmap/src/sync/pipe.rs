@@ -1,0 +1,124 @@
+//! Pipes: slots of a tx ring and of the other end's rx ring change places, with their buffers. No byte of a frame is touched.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use ringway_abi::layout::{FIRST_BUF, NS_BUF_CHANGED};
+use ringway_abi::{Slot, cursor};
+
+use super::monitor::Seen;
+use super::{Skipped, wake};
+use crate::bound::Bound;
+use crate::ledger::RingRecord;
+use crate::plan::RingPlan;
+use crate::region::RingWords;
+
+impl Bound {
+    /// Moves whole frames to the other end, as far as it has room. Its reader finds them at its next sync.
+    #[inline]
+    pub(super) fn tx_pipe(&self, plan: &RingPlan, peer: u32, bell: u32) -> Result<(), Skipped> {
+        let (record, words) = (self.record(plan), self.words(plan));
+        let held = record.lock().ok_or(Skipped::Failed)?;
+        let before = record.range();
+        let Some(head) = words.advance(before) else {
+            words.reset(before);
+            return Err(Skipped::Reset);
+        };
+        let (there, to) = (self.region().ledger.ring(peer), self.region().ring(peer, plan.slots));
+        let peer_held = there.lock().ok_or(Skipped::Failed)?;
+        if held.stolen || peer_held.stolen {
+            self.mend_pipe(plan.number, peer, plan.slots);
+        }
+        if record.is_monitored() {
+            self.show(&record, &words, (before.0, head), Seen::Sent);
+        }
+        let produced = there.produced();
+        let room = to.slots - 1 - to.dist(there.range().0, produced);
+        let count = whole_frames(&words, before.0, words.dist(before.0, head).min(room));
+        let (first, end) = exchange(&there, (&words, before.0), (&to, produced), count);
+        let tail = cursor::prev(first, words.slots);
+        record.set_range(first, tail);
+        record.count_sync();
+        words.set_tail(tail);
+        if end != produced {
+            there.set_produced(end);
+            if there.is_monitored() {
+                self.show(&there, &to, (produced, end), Seen::Arrived);
+            }
+            drop(peer_held);
+            if let Some(bell) = self.bells.get(bell as usize) {
+                wake::ring_if(there.reader_wish(), bell);
+            }
+        }
+        Ok(())
+    }
+
+    /// Room for a writer that may sleep until there is some.
+    pub(super) fn pipe_has_room(&self, plan: &RingPlan, peer: u32) -> bool {
+        let there = self.region().ledger.ring(peer);
+        let used = cursor::dist(there.range().0, there.produced(), plan.slots);
+        used < plan.slots - 1
+    }
+
+    /// After a kill between the two stores of an exchange both rings name one buffer, and the journal has the other one.
+    #[cold]
+    pub(super) fn mend_pipe(&self, tx: u32, rx: u32, slots: u32) {
+        let (from, to) = (self.region().ring(tx, slots), self.region().ring(rx, slots));
+        let journal = self.region().ledger.ring(rx).journal().load(Relaxed);
+        let there: std::collections::HashSet<u32> = (0..to.slots).map(|i| to.slot(i).buf).collect();
+        if journal < FIRST_BUF || there.contains(&journal) {
+            return;
+        }
+        let twice = (0..from.slots).find(|i| there.contains(&from.slot(*i).buf));
+        if let Some(i) = twice {
+            from.set_slot(i, Slot { buf: journal, len: 0, flags: NS_BUF_CHANGED });
+        }
+    }
+}
+
+/// How many of `count` slots make whole frames.
+#[inline]
+fn whole_frames(words: &RingWords<'_>, first: u32, mut count: u32) -> u32 {
+    while count > 0 && words.slot(cursor::add(first, count - 1, words.slots)).more() {
+        count -= 1;
+    }
+    count
+}
+
+/// Exchanges `count` slots; returns where both rings go on. A slot with a bad index stays behind with its frame.
+#[inline]
+fn exchange(
+    there: &RingRecord<'_>,
+    (from, mut at): (&RingWords<'_>, u32),
+    (to, mut end): (&RingWords<'_>, u32),
+    count: u32,
+) -> (u32, u32) {
+    let journal = there.journal();
+    for _ in 0..count {
+        let sent = from.slot(at);
+        if from.valid(sent) {
+            let free = to.slot(end);
+            journal.store(free.buf, Relaxed);
+            to.set_slot(end, Slot { flags: sent.flags | NS_BUF_CHANGED, ..sent });
+            let ptr = to.ptr(end).swap_relaxed(from.ptr(at).load(Relaxed));
+            from.set_slot(at, Slot { buf: free.buf, len: free.len, flags: NS_BUF_CHANGED });
+            from.ptr(at).store(ptr, Relaxed);
+            end = to.next(end);
+        }
+        at = from.next(at);
+    }
+    (at, end)
+}
+
+/// A word that one thread at a time writes.
+trait SwapRelaxed {
+    fn swap_relaxed(&self, value: u64) -> u64;
+}
+
+impl SwapRelaxed for std::sync::atomic::AtomicU64 {
+    #[inline]
+    fn swap_relaxed(&self, value: u64) -> u64 {
+        let old = self.load(Relaxed);
+        self.store(value, Relaxed);
+        old
+    }
+}

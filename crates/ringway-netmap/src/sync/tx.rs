@@ -1,0 +1,108 @@
+//! Sending.
+
+use ringway_abi::Slot;
+use ringway_abi::layout::{NS_BUF_CHANGED, NS_INDIRECT};
+
+use super::Skipped;
+use super::monitor::Seen;
+use crate::bound::Bound;
+use crate::memory::CallerMemory;
+use crate::sys::own_memory::OwnMemory;
+use crate::ledger::RegionKind;
+use crate::plan::{RingPlan, Service};
+use crate::region::RingWords;
+
+/// Flag of a ring: the time of each sync is written.
+const NR_TIMESTAMP: u32 = 0x2;
+
+impl Bound {
+    /// Sends what the program put before head.
+    #[inline]
+    pub(super) fn tx(&self, ring: &RingPlan) -> Result<(), Skipped> {
+        let synced = match ring.service {
+            Service::Served { served, ring: k } => self.tx_served(ring, served, k),
+            Service::Pipe { peer, peer_bell, .. } => self.tx_pipe(ring, peer, peer_bell),
+            Service::Monitor { .. } | Service::Alone => self.tx_alone(ring),
+        };
+        let words = self.words(ring);
+        if words.flags() & NR_TIMESTAMP != 0 {
+            words.stamp();
+        }
+        synced
+    }
+
+    #[inline]
+    fn tx_served(&self, plan: &RingPlan, served: u32, k: u32) -> Result<(), Skipped> {
+        let (record, words) = (self.record(plan), self.words(plan));
+        let mut held = record.lock().ok_or(Skipped::Failed)?;
+        let served = &self.served[served as usize];
+        let local = served.tx(k as usize, &mut held).ok_or(Skipped::Failed)?;
+        local.catch_up(&record);
+        let before = record.range();
+        let Some(head) = words.advance(before) else {
+            local.ring.reset_cursors(); // counts it
+            words.reset(before);
+            return Err(Skipped::Reset);
+        };
+        let of_switch = self.region().ledger.kind == RegionKind::SwitchPort;
+        prepare(self, &words, (before.0, head), of_switch);
+        let monitored = record.is_monitored();
+        if monitored {
+            self.show(&record, &words, (before.0, head), Seen::Sent);
+        }
+        let synced = local.ring.sync();
+        let (first, tail) = (local.ring.first(), local.ring.tail());
+        record.set_range(first, tail);
+        local.generation = record.count_sync();
+        if monitored {
+            self.show(&record, &words, (before.0, first), Seen::Consumed { sent: true });
+        }
+        synced.map(drop).map_err(|_| Skipped::Failed)
+    }
+
+    /// What is sent is gone.
+    fn tx_alone(&self, plan: &RingPlan) -> Result<(), Skipped> {
+        let (record, words) = (self.record(plan), self.words(plan));
+        let _held = record.lock().ok_or(Skipped::Failed)?;
+        let before = record.range();
+        let Some(head) = words.advance(before) else {
+            words.reset(before);
+            return Err(Skipped::Reset);
+        };
+        let tail = ringway_abi::cursor::prev(head, words.slots);
+        record.set_range(head, tail);
+        record.count_sync();
+        words.set_tail(tail);
+        Ok(())
+    }
+}
+
+/// Takes the notes of exchanged buffers off the slots, and fetches frames that lie elsewhere.
+#[inline]
+fn prepare(bound: &Bound, words: &RingWords<'_>, (mut at, end): (u32, u32), of_switch: bool) {
+    while at != end {
+        let slot = words.slot(at);
+        if slot.flags & (NS_BUF_CHANGED | NS_INDIRECT) != 0 {
+            if slot.flags & NS_INDIRECT != 0 && of_switch {
+                fetch(bound, words, at, slot);
+            } else {
+                words.set_slot(at, Slot { flags: slot.flags & !NS_BUF_CHANGED, ..slot });
+            }
+        }
+        at = words.next(at);
+    }
+}
+
+/// Copies a frame from where the program says it is into the slot's buffer. One that can't be read becomes a frame without bytes, which
+/// the switch drops.
+#[cold]
+fn fetch(bound: &Bound, words: &RingWords<'_>, at: u32, slot: Slot) {
+    let mut bytes = vec![0; usize::from(slot.len)];
+    let from = words.ptr(at).load(std::sync::atomic::Ordering::Relaxed);
+    let done = words.valid(slot) && OwnMemory.read(from, &mut bytes).is_ok();
+    if done {
+        bound.region().write_slot(slot.buf, &bytes);
+    }
+    let flags = slot.flags & !(NS_INDIRECT | NS_BUF_CHANGED);
+    words.set_slot(at, Slot { flags, len: if done { slot.len } else { 0 }, ..slot });
+}
