@@ -13,6 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::bound::Bound;
+use crate::internal;
 use crate::legacy::{Call, Legacy};
 use crate::memory::{CallerMemory, Errno};
 use crate::numbers::{Kind, NIOCCONFIG, NIOCCTRL, NIOCGINFO, NIOCREGIF, NIOCRXSYNC, NIOCTXSYNC};
@@ -43,7 +44,7 @@ impl Descriptor {
     pub fn create(cloexec: bool) -> Result<(OwnedFd, Self), Errno> {
         let errno = |e: io::Error| Errno(e.raw_os_error().unwrap_or(libc::ENOMEM));
         let (socket, filler) = passing::queue(cloexec).map_err(errno)?;
-        let queue = passing::queue(true).map_err(errno)?;
+        let queue = internal::track(|| passing::queue(true)).map_err(errno)?;
         passing::put(filler.as_fd(), MAGIC, &[queue.0.as_fd(), queue.1.as_fd()]).map_err(errno)?;
         let inode = inode(socket.as_fd()).ok_or(Errno(libc::EBADF))?;
         Ok((socket, Self::new(inode, queue)))
@@ -56,7 +57,7 @@ impl Descriptor {
     /// A socket that the process has from elsewhere; `None` when it is no descriptor of `/dev/netmap`.
     #[must_use]
     pub fn recognise(fd: BorrowedFd<'_>) -> Option<Self> {
-        let (bytes, fds) = passing::peek(fd).ok()??;
+        let (bytes, fds) = internal::track(|| passing::peek(fd).ok().flatten())?;
         let [reader, filler] = <[OwnedFd; 2]>::try_from(fds).ok()?;
         let inode = inode(fd)?;
         (bytes == MAGIC).then(|| Self::new(inode, (reader, filler)))
@@ -84,8 +85,8 @@ impl Descriptor {
         if self.bound.get().is_some() {
             return self.bound.get();
         }
-        let (bytes, fds) = passing::peek(self.queue.0.as_fd()).ok()??;
-        match Bound::inherit(&bytes, fds) {
+        let (bytes, fds) = internal::track(|| passing::peek(self.queue.0.as_fd()).ok().flatten())?;
+        match internal::track(|| Bound::inherit(&bytes, fds)) {
             Ok(bound) => Some(self.bound.get_or_init(|| bound)),
             Err(e) => {
                 crate::failure::told(&e);
@@ -124,7 +125,7 @@ impl Descriptor {
 
     fn serve(&self, kind: Kind, name: &[u8], body: &mut [u8]) -> Result<(), Errno> {
         let _one = self.binding.lock().unwrap_or_else(PoisonError::into_inner);
-        match serve(kind, name, body, self.inherit_locked())? {
+        match internal::track(|| serve(kind, name, body, self.inherit_locked()))? {
             Done::Answered => Ok(()),
             Done::Bound(bound) => self.keep(*bound),
         }

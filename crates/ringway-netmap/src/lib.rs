@@ -4,8 +4,13 @@
 mod bind;
 mod body;
 mod bound;
-mod descriptor;
+pub mod descriptor;
+mod descriptors;
+mod epolls;
 mod failure;
+mod hooks;
+mod inside;
+pub mod internal;
 mod ledger;
 pub mod legacy;
 mod local;
@@ -13,9 +18,9 @@ pub mod memory;
 mod name;
 pub mod numbers;
 pub mod options;
-mod own_memory;
 mod passing;
 mod plan;
+mod process;
 mod region;
 pub mod request;
 mod serve;
@@ -24,8 +29,7 @@ mod shared;
 mod space;
 mod sweep;
 mod sync;
+mod sys;
 #[cfg(test)]
 mod tests;
 mod vale;
-
-pub use descriptor::{Descriptor, Sleep};

@@ -22,18 +22,18 @@ pub(crate) struct Local<R> {
 
 /// A ring that can go on where another process left it.
 pub(crate) trait Adopt {
-    fn adopt(&mut self, first: u32, tail: u32);
+    fn adopt(&mut self, first: u32, tail: u32) -> bool;
 }
 
 impl Adopt for TxRing {
-    fn adopt(&mut self, first: u32, tail: u32) {
-        TxRing::adopt(self, first, tail);
+    fn adopt(&mut self, first: u32, tail: u32) -> bool {
+        TxRing::adopt(self, first, tail)
     }
 }
 
 impl Adopt for RxRing {
-    fn adopt(&mut self, first: u32, tail: u32) {
-        RxRing::adopt(self, first, tail);
+    fn adopt(&mut self, first: u32, tail: u32) -> bool {
+        RxRing::adopt(self, first, tail)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::ledger::Held;
 /// A value of this process that only the holder of one lock in shared memory touches. A fork copies the value and shares the lock, so
 /// no lock of the process itself stays locked in a child.
 #[derive(Debug)]
-pub struct UnderLock<T> {
+pub(crate) struct UnderLock<T> {
     value: UnsafeCell<T>,
     /// Where the lock lies.
     lock: usize,
@@ -24,7 +24,7 @@ unsafe impl<T: Send> Sync for UnderLock<T> {}
 
 impl<T> UnderLock<T> {
     /// A value that belongs to the lock at this address.
-    pub fn new(value: T, lock: usize) -> Self {
+    pub(crate) fn new(value: T, lock: usize) -> Self {
         Self { value: UnsafeCell::new(value), lock }
     }
 
@@ -34,7 +34,7 @@ impl<T> UnderLock<T> {
     /// When another lock is held.
     #[allow(clippy::mut_from_ref, reason = "the lock gives the right, and its guard is borrowed mutably")]
     #[inline]
-    pub fn get<'a>(&'a self, held: &'a mut Held<'_>) -> &'a mut T {
+    pub(crate) fn get<'a>(&'a self, held: &'a mut Held<'_>) -> &'a mut T {
         assert_eq!(held.address(), self.lock, "the lock of another value");
         // SAFETY: the guard is the only one of this lock, and it is borrowed mutably as long as the result lives.
         unsafe { &mut *self.value.get() }
@@ -49,7 +49,7 @@ extern "C" fn count_fork() {
 
 /// Forks between the program's start and this process: a number that a child finds changed.
 #[inline]
-pub fn forks() -> u32 {
+pub(crate) fn forks() -> u32 {
     static ONCE: Once = Once::new();
     if !ONCE.is_completed() {
         let child: unsafe extern "C" fn() = count_fork;

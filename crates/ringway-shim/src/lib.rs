@@ -7,6 +7,7 @@
 //! | [`ReentryGuard`] | whether the calling thread is inside one of the libraries |
 //! | [`SignalsBlocked`] | signal handlers of the program wait |
 //! | [`note_rights`] | rights that the program has at its start |
+//! | [`next_functions`], [`Table`], [`FdSets`], [`time`], [`fail`], [`at_fork`] | what hooks of functions of libc need |
 //!
 //! Unsafe code is in `sys`.
 #![deny(unsafe_code)]
@@ -32,3 +33,10 @@ pub use reentry::ReentryGuard;
 pub use rights::note_rights;
 pub use share::{Rings, Share};
 pub use signals::SignalsBlocked;
+pub use sys::at_fork;
+pub use sys::errno::{errno, fail, set_errno};
+pub use sys::fd_sets::{FdSets, SavedSets};
+#[doc(hidden)]
+pub use sys::next::{find_next, missing};
+pub use sys::table::{FDS, Table};
+pub use sys::time;

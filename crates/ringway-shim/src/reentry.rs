@@ -25,9 +25,22 @@ impl ReentryGuard {
         }
     }
 
+    /// The thread stays inside until [`leave`](Self::leave), as for a caller in C, which cannot keep this.
+    #[inline]
+    pub fn keep(self) {
+        std::mem::forget(self);
+    }
+
+    /// The thread is outside again, after [`keep`](Self::keep).
+    #[inline]
+    pub fn leave() {
+        drop(Self(()));
+    }
+
     /// Whether the thread is inside, or ends.
     #[inline]
-    pub(crate) fn is_entered() -> bool {
+    #[must_use]
+    pub fn is_entered() -> bool {
         ENTERED.try_with(Cell::get).unwrap_or(true)
     }
 }
@@ -53,6 +66,9 @@ mod tests {
         );
         drop(inside);
         assert!(!ReentryGuard::is_entered());
+        ReentryGuard::enter().unwrap().keep();
+        assert!(ReentryGuard::enter().is_none(), "nobody keeps it, but the thread is inside");
+        ReentryGuard::leave();
         assert!(ReentryGuard::enter().is_some());
     }
 }

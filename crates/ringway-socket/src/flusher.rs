@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
 
+use ringway_shim::ReentryGuard;
 use ringway_shim::SignalsBlocked;
 
 use crate::config::Config;
 use crate::fork;
-use crate::sys::guard::ReentryGuard;
 use crate::sys::kernel;
 
 static IDLE: AtomicBool = AtomicBool::new(true);

@@ -1,5 +1,6 @@
 //! Calls that receive, up to the memory of the program: wait for frames, take them, say what goes with each.
 
+use ringway_shim::ReentryGuard;
 use std::ffi::c_int;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
@@ -10,7 +11,6 @@ use crate::link::{LinkState, SleeperGuard};
 use crate::report;
 use crate::socket::Socket;
 use crate::sockets;
-use crate::sys::guard::ReentryGuard;
 use crate::sys::kernel;
 use crate::view::View;
 

@@ -1,11 +1,11 @@
 //! What this library does when the process forks or ends. All its locks are held across a fork.
 
+use ringway_shim::ReentryGuard;
 use std::cell::RefCell;
 use std::sync::{MutexGuard, Once};
 
 use crate::link::{self, Link, LinkState};
 use crate::socket::{self, Socket, State};
-use crate::sys::guard::ReentryGuard;
 use crate::{flusher, fork, report, sys};
 
 /// Sees to forks and to the end, from the first packet socket on.

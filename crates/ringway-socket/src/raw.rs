@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::*};
 use std::time::{Duration, Instant};
 
 use ringway::probe::{NextHop, next_hop};
+use ringway_shim::FDS;
 use ringway_wire::checksum;
 
 use crate::link::Link;
@@ -20,7 +21,6 @@ use crate::neighbour;
 use crate::report;
 use crate::sys::kernel;
 use crate::sys::memory::Gather;
-use crate::sys::table::FDS;
 
 /// For how long a route is taken to be what it was.
 const FRESH: Duration = Duration::from_secs(1);

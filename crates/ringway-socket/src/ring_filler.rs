@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 use std::thread;
 use std::time::Duration;
 
+use ringway_shim::ReentryGuard;
 use ringway_shim::SignalsBlocked;
 
 use crate::fork;
-use crate::sys::guard::ReentryGuard;
 
 const CALM: Duration = Duration::from_millis(100);
 const BUSY: Duration = Duration::from_millis(1);

@@ -1,10 +1,10 @@
 //! Which descriptors are packet sockets that this library serves. Sockets are used again after they were closed.
 
+use ringway_shim::Table;
 use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 
 use crate::socket::Socket;
-use crate::sys::table::Table;
 
 static TABLE: Table<Socket> = Table::new();
 

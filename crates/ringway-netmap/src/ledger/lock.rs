@@ -61,7 +61,7 @@ pub(crate) fn acquire<W: LockWord>(word: &W, me: u64, mut wait: impl FnMut(u64, 
 
 /// A lock that the calling thread holds until this is dropped.
 #[derive(Debug)]
-pub struct Held<'a> {
+pub(crate) struct Held<'a> {
     word: &'a AtomicU64,
     /// Whether its last holder was killed.
     pub(crate) stolen: bool,

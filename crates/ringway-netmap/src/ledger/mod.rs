@@ -27,7 +27,7 @@ use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::mmap::Mmap;
 
 pub(crate) use binding::{BindingFacts, BindingRecord, RingSet};
-pub use lock::Held;
+pub(crate) use lock::Held;
 pub(crate) use port::{PortFacts, PortKind, PortRecord};
 pub(crate) use ring::RingRecord;
 

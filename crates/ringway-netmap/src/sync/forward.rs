@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use ringway::{OpenOptions, Port};
 
 use crate::bound::Bound;
+use crate::internal;
 use crate::region::RingWords;
 
 /// Slot flag: the frame goes on when its slot is given back.
@@ -19,7 +20,7 @@ impl Crossings {
     fn with(&self, served: usize, name: &str, f: impl FnOnce(&mut Port)) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !open.iter().any(|(s, _)| *s == served) {
-            open.push((served, crossing(name)));
+            open.push((served, internal::track(|| crossing(name))));
         }
         let port = open.iter_mut().find(|(s, _)| *s == served).and_then(|(_, port)| port.as_mut());
         if let Some(port) = port {

@@ -9,6 +9,7 @@ use ringway_abi::layout::{MAX_CHAIN, NS_MOREFRAG};
 
 use super::wake;
 use crate::bound::Bound;
+use crate::internal;
 use crate::ledger::{Ledger, RingRecord};
 use crate::local::enter_region;
 use crate::region::{Region, RingWords};
@@ -62,14 +63,18 @@ fn fed(id: u16) -> Option<Arc<Fed>> {
     if let Some((_, fed)) = all.iter().find(|(i, _)| *i == id) {
         return Some(fed.clone());
     }
+    let fed = internal::track(|| open(id))?;
+    all.push((id, fed.clone()));
+    Some(fed)
+}
+
+fn open(id: u16) -> Option<Arc<Fed>> {
     let space = Space::enter().ok()?;
     let folder = space.folder(id).ok()?;
     let ledger = Ledger::open(folder.dir.open_file("ledger").ok()?).ok()?;
     let bell = folder.dir.fifo(BELL).ok()?;
     let region = enter_region(folder, ledger).ok()?;
-    let fed = Arc::new(Fed { region, bells: vec![bell.into()] });
-    all.push((id, fed.clone()));
-    Some(fed)
+    Some(Arc::new(Fed { region, bells: vec![bell.into()] }))
 }
 
 /// Forgets the region of a monitor that ended.

@@ -38,7 +38,7 @@ impl Bound {
         local.catch_up(&record);
         let before = record.range();
         let Some(head) = words.advance(before) else {
-            local.ring.range(); // counts it
+            local.ring.reset_cursors(); // counts it
             words.reset(before);
             return Err(Skipped::Reset);
         };

@@ -6,6 +6,8 @@ use ringway_abi::layout::{NS_BUF_CHANGED, NS_INDIRECT};
 use super::Skipped;
 use super::monitor::Seen;
 use crate::bound::Bound;
+use crate::memory::CallerMemory;
+use crate::sys::own_memory::OwnMemory;
 use crate::ledger::RegionKind;
 use crate::plan::{RingPlan, Service};
 use crate::region::RingWords;
@@ -38,7 +40,7 @@ impl Bound {
         local.catch_up(&record);
         let before = record.range();
         let Some(head) = words.advance(before) else {
-            local.ring.range(); // counts it
+            local.ring.reset_cursors(); // counts it
             words.reset(before);
             return Err(Skipped::Reset);
         };
@@ -97,7 +99,7 @@ fn prepare(bound: &Bound, words: &RingWords<'_>, (mut at, end): (u32, u32), of_s
 fn fetch(bound: &Bound, words: &RingWords<'_>, at: u32, slot: Slot) {
     let mut bytes = vec![0; usize::from(slot.len)];
     let from = words.ptr(at).load(std::sync::atomic::Ordering::Relaxed);
-    let done = words.valid(slot) && crate::own_memory::read(from, &mut bytes);
+    let done = words.valid(slot) && OwnMemory.read(from, &mut bytes).is_ok();
     if done {
         bound.region().write_slot(slot.buf, &bytes);
     }

@@ -26,6 +26,11 @@ const char *interface_m(void)
 	return from_environment("CF_M");
 }
 
+const char *interface_n(void)
+{
+	return from_environment("CF_N");
+}
+
 static char *next_name(void)
 {
 	static char names[8][NETMAP_REQ_IFNAMSIZ];

@@ -30,6 +30,7 @@ struct port {
 const char *interface_a(void);
 const char *interface_b(void);
 const char *interface_m(void);
+const char *interface_n(void);
 /* An interface's name with something behind it: rings of the host, a pipe. Valid until eight more were made. */
 const char *name_of(const char *interface, const char *suffix);
 /* Names that no other run uses: a virtual port with this suffix ("{1"), a port of a switch. */

@@ -7,10 +7,10 @@
 use std::ffi::c_int;
 
 use libc::{pollfd, sockaddr, socklen_t};
+use ringway_shim::set_errno;
 
 use crate::inlet;
 use crate::report::{self, Call};
-use crate::sys::guard::set_errno;
 use crate::sys::real;
 
 /// Whether the kernel would answer `EAGAIN`: a socket that listens, does not block, and nobody connects. All else is left to the kernel.

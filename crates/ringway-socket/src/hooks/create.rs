@@ -3,12 +3,12 @@
 use std::ffi::c_int;
 
 use libc::{sockaddr, socklen_t};
+use ringway_shim::{ReentryGuard, errno, fail};
 
 use super::descriptors::note_nonblocking;
 use crate::address;
 use crate::config::Config;
 use crate::report::{self, Call};
-use crate::sys::guard::{ReentryGuard, errno, fail};
 use crate::sys::{isolated, real};
 use crate::{process, raw, sockets};
 

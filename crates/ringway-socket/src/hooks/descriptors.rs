@@ -1,10 +1,11 @@
 //! Descriptors duplicated, changed, asked and closed; the end of the process.
 
+use ringway_shim::FDS;
+use ringway_shim::{ReentryGuard, fail};
 use std::ffi::c_int;
 
 use crate::incoming::FrameQuery;
-use crate::sys::guard::{ReentryGuard, fail};
-use crate::sys::{isolated, real, table};
+use crate::sys::{isolated, real};
 use crate::{fork, incoming, link, raw, sockets};
 
 /// The time of the last frame that was received (linux/sockios.h).
@@ -37,7 +38,7 @@ pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
 pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) -> c_int {
     let closes = flags & !(libc::CLOSE_RANGE_UNSHARE as c_int) == 0;
     if closes && fork::is_here() {
-        for fd in from..=to.min(table::FDS as u32 - 1) {
+        for fd in from..=to.min(FDS as u32 - 1) {
             if sockets::get(fd as c_int).is_some()
                 && let Some(_guard) = ReentryGuard::enter()
             {

@@ -5,15 +5,15 @@ use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
 use libc::{epoll_event, sigset_t, timespec};
+use ringway_shim::ReentryGuard;
+use ringway_shim::time::{of_ms, of_timespec, to_timespec};
 
 use super::look::{arm, has};
-use super::time::{of_ms, of_timespec, to_timespec};
 use crate::inlet;
 use crate::link;
 use crate::link::SleeperGuard;
 use crate::socket::{self, INPUT, READ, Socket, Watched};
 use crate::sockets;
-use crate::sys::guard::ReentryGuard;
 use crate::sys::{kernel, real};
 
 /// # Safety

@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 
 use libc::{off_t, size_t};
+use ringway_shim::ReentryGuard;
 
-use crate::sys::guard::ReentryGuard;
 use crate::sys::real;
 use crate::sys::ring::Mapping;
 use crate::{socket, sockets};

@@ -4,9 +4,9 @@ use std::ffi::c_int;
 use std::time::Instant;
 
 use libc::{iovec, mmsghdr, msghdr, socklen_t, ssize_t, timespec};
+use ringway_shim::time::{of_timespec, to_timespec};
 
 use super::receive::{MOST, failed, length, ours};
-use super::time::{of_timespec, to_timespec};
 use crate::frame::Frame;
 use crate::incoming::{Wanted, receive};
 use crate::report::{self, Call};

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::mem::size_of;
 
 use libc::{packet_mreq, sock_fprog, socklen_t};
+use ringway_shim::{ReentryGuard, fail};
 
 use crate::filter::Insn;
 use crate::options::Stamps;
@@ -13,7 +14,6 @@ use crate::receiver::{Counts, Fanout};
 use crate::report::{self, Call};
 use crate::socket::{NO_EBPF, State};
 use crate::sockets;
-use crate::sys::guard::{ReentryGuard, fail};
 use crate::sys::{isolated, kernel, real};
 use crate::tpacket::Geometry;
 

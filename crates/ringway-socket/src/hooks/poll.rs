@@ -4,18 +4,19 @@ use std::ffi::{c_int, c_short};
 use std::time::{Duration, Instant};
 
 use libc::{nfds_t, pollfd, sigset_t, timespec};
+use ringway_shim::FDS;
+use ringway_shim::ReentryGuard;
+use ringway_shim::time::{of_ms, of_timespec, to_timespec};
 
 use super::epoll::prepare;
 use super::look::{arm, has, ours};
-use super::time::{of_ms, of_timespec, to_timespec};
 use crate::inlet;
 use crate::link::{self, SleeperGuard};
 use crate::report::{self, Call};
-use crate::sys::guard::ReentryGuard;
-use crate::sys::{real, table};
+use crate::sys::real;
 
-pub(super) const IN: c_short = libc::POLLIN | libc::POLLRDNORM;
-pub(super) const OUT: c_short = libc::POLLOUT | libc::POLLWRNORM;
+const IN: c_short = libc::POLLIN | libc::POLLRDNORM;
+const OUT: c_short = libc::POLLOUT | libc::POLLWRNORM;
 
 /// `ppoll`, with sockets that are served here among the descriptors; `None` when there are none.
 pub(super) fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) -> Option<c_int> {
@@ -94,7 +95,7 @@ fn fall_asleep(fds: &[pollfd], asked: &mut [pollfd], asleep: &mut Vec<SleeperGua
 /// # Safety
 /// As poll(2).
 unsafe fn descriptors<'a>(fds: *mut pollfd, n: nfds_t) -> Option<&'a mut [pollfd]> {
-    let ours = !fds.is_null() && (1..=table::FDS as nfds_t).contains(&n) && inlet::receiving() > 0;
+    let ours = !fds.is_null() && (1..=FDS as nfds_t).contains(&n) && inlet::receiving() > 0;
     // SAFETY: by the contract.
     ours.then(|| unsafe { std::slice::from_raw_parts_mut(fds, n as usize) })
 }

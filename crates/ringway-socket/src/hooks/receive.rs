@@ -4,13 +4,13 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{iovec, size_t, sockaddr, socklen_t, ssize_t};
+use ringway_shim::set_errno;
 
 use crate::frame::Frame;
 use crate::incoming::{Wanted, receive};
 use crate::report::{self, Call};
 use crate::socket::Socket;
 use crate::sockets;
-use crate::sys::guard::set_errno;
 use crate::sys::memory::Scatter;
 use crate::sys::real;
 use crate::view::View;

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::net::Ipv4Addr;
 
 use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use ringway_shim::{ReentryGuard, set_errno};
 
 use crate::address::{self, To};
 use crate::outgoing::{Outgoing, Put};
@@ -11,7 +12,6 @@ use crate::raw;
 use crate::report::{self, Call};
 use crate::socket::Socket;
 use crate::sockets;
-use crate::sys::guard::{ReentryGuard, set_errno};
 use crate::sys::memory::Gather;
 use crate::sys::real;
 
@@ -256,7 +256,7 @@ unsafe fn many(fd: c_int, socket: &'static Socket, msgs: &mut [mmsghdr], flags: 
             }
             // SAFETY: by the contract.
             Put::Kernel => match unsafe { real::sendmsg(fd, &raw const m.msg_hdr, flags) } {
-                n if n < 0 => Err(crate::sys::guard::errno()),
+                n if n < 0 => Err(ringway_shim::errno()),
                 n => Ok(n as usize),
             },
         };

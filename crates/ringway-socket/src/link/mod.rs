@@ -17,11 +17,11 @@ use std::thread;
 use std::time::Instant;
 
 use ringway::OpenOptions;
+use ringway_shim::ReentryGuard;
 use ringway_shim::{Coalesce, Holder, Share, SignalsBlocked};
 
 use crate::config::Config;
 use crate::flusher::Waiting;
-use crate::sys::guard::ReentryGuard;
 use crate::{flusher, fork, report};
 pub(crate) use state::LinkState;
 use state::{Opened, dropped, errno_of};

@@ -7,8 +7,8 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
 
 use ringway_shim::SignalsBlocked;
+use ringway_shim::errno;
 
-use super::guard::errno;
 use super::real;
 
 /// Index of the loopback interface in every network namespace.
@@ -79,6 +79,6 @@ pub(crate) fn ask_outside<R>(f: impl FnOnce(RawFd) -> R) -> Result<R, c_int> {
     let said = errno();
     // SAFETY: the descriptor made above, which nobody else knows.
     unsafe { real::close(fd) };
-    super::guard::set_errno(said);
+    ringway_shim::set_errno(said);
     Ok(answer)
 }

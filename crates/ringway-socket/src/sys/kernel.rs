@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use libc::{epoll_event, pollfd, sockaddr_ll, socklen_t, timespec, timeval};
+use ringway_shim::errno;
 
-use super::guard::errno;
 use super::{isolated, real};
 
 /// `struct ifreq` of net/if.h as these calls use it: a name, then a word or an address.

@@ -1,13 +1,11 @@
 //! The code besides the hooks that is unsafe: libc's own functions, memory that programs name, forks.
 #![allow(unsafe_code, reason = "system calls take pointers")]
 
-pub(crate) mod guard;
 pub(crate) mod isolated;
 pub(crate) mod kernel;
 pub(crate) mod memory;
 pub(crate) mod real;
 pub(crate) mod ring;
-pub(crate) mod table;
 
 /// Calls these before each fork, and after it in both processes.
 pub(crate) fn at_fork(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: extern "C" fn()) {

@@ -1,68 +1,13 @@
-//! The functions of libc that ours stand before, found by `dlsym(RTLD_NEXT)` when they are first called.
-//!
-//! Another library's constructor may call ours before any of our code ran, so nothing is set up in advance.
+//! The functions of libc that ours stand before.
 
-use std::ffi::{CStr, c_int, c_void};
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use std::ffi::{c_int, c_void};
 
 use libc::{
     epoll_event, fd_set, iovec, mmsghdr, msghdr, nfds_t, off_t, pollfd, sigset_t, size_t, sockaddr,
     socklen_t, ssize_t, timespec, timeval,
 };
 
-fn find(name: &CStr, at: &AtomicPtr<c_void>) -> *mut c_void {
-    let known = at.load(Relaxed);
-    if !known.is_null() {
-        return known;
-    }
-    // SAFETY: a NUL-terminated name.
-    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-    at.store(found, Relaxed);
-    found
-}
-
-/// What a function that this libc lacks answers.
-fn missing() -> isize {
-    super::guard::set_errno(libc::ENOSYS);
-    -1
-}
-
-macro_rules! real {
-    ($($name:literal $fn:ident($($arg:ident: $type:ty),* $(; $rest:ident: $rtype:ty)?) -> $ret:ty;)*) => {$(
-        #[doc = concat!("`", $name, "` of libc.")]
-        ///
-        /// # Safety
-        /// As that function.
-        #[inline]
-        pub(crate) unsafe fn $fn($($arg: $type,)* $($rest: $rtype)?) -> $ret {
-            static AT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-            let name = concat!($name, "\0");
-            // The name is a literal without another NUL.
-            let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) else { return missing() as $ret };
-            let found = find(name, &AT);
-            if found.is_null() {
-                return missing() as $ret;
-            }
-            real!(@call found ($($arg: $type),*) ($($rest: $rtype)?) $ret)
-        }
-    )*};
-    (@call $found:ident ($($arg:ident: $type:ty),*) () $ret:ty) => {{
-        // SAFETY: libc's function of this name has this type; the caller keeps its rules.
-        unsafe {
-            let f: unsafe extern "C-unwind" fn($($type),*) -> $ret = std::mem::transmute($found);
-            f($($arg),*)
-        }
-    }};
-    (@call $found:ident ($($arg:ident: $type:ty),*) ($rest:ident: $rtype:ty) $ret:ty) => {{
-        // SAFETY: as above, for a function with optional arguments.
-        unsafe {
-            let f: unsafe extern "C-unwind" fn($($type,)* ...) -> $ret = std::mem::transmute($found);
-            f($($arg,)* $rest)
-        }
-    }};
-}
-
-real! {
+ringway_shim::next_functions! {
     "socket" socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
     "bind" bind(fd: c_int, at: *const sockaddr, len: socklen_t) -> c_int;
     "accept" accept(fd: c_int, from: *mut sockaddr, len: *mut socklen_t) -> c_int;

@@ -6,14 +6,17 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
 /// Descriptors from here on are left to the kernel.
-pub(crate) const FDS: usize = 1 << 16;
+pub const FDS: usize = 1 << 16;
 
 /// A value for each descriptor that has one. Values are never freed: another thread may be at one that is being taken away.
 #[derive(Debug)]
-pub(crate) struct Table<T: Sync + 'static>([AtomicPtr<T>; FDS]);
+pub struct Table<T: Sync + 'static>([AtomicPtr<T>; FDS]);
 
 impl<T: Sync + 'static> Table<T> {
-    pub(crate) const fn new() -> Self {
+    /// An empty one.
+    #[allow(clippy::new_without_default, reason = "it is too large for a value on the stack")]
+    #[must_use]
+    pub const fn new() -> Self {
         Self([const { AtomicPtr::new(std::ptr::null_mut()) }; FDS])
     }
 
@@ -22,25 +25,28 @@ impl<T: Sync + 'static> Table<T> {
         self.0.get(usize::try_from(fd).ok()?)
     }
 
+    /// The value of a descriptor.
     #[inline]
-    pub(crate) fn get(&self, fd: c_int) -> Option<&'static T> {
+    pub fn get(&self, fd: c_int) -> Option<&'static T> {
         let at = self.slot(fd)?.load(Acquire);
         // SAFETY: `set` put it there, from a reference that lives for ever.
         unsafe { at.as_ref() }
     }
 
     /// Whether the table has room for descriptors of this number.
-    pub(crate) fn has_room(&self, fd: c_int) -> bool {
+    pub fn has_room(&self, fd: c_int) -> bool {
         self.slot(fd).is_some()
     }
 
-    pub(crate) fn set(&self, fd: c_int, value: &'static T) {
+    /// Gives a descriptor a value.
+    pub fn set(&self, fd: c_int, value: &'static T) {
         if let Some(slot) = self.slot(fd) {
             slot.store(std::ptr::from_ref(value).cast_mut(), Release);
         }
     }
 
-    pub(crate) fn take(&self, fd: c_int) -> Option<&'static T> {
+    /// Takes the value of a descriptor away.
+    pub fn take(&self, fd: c_int) -> Option<&'static T> {
         let at = self.slot(fd)?.swap(std::ptr::null_mut(), AcqRel);
         // SAFETY: as in `get`.
         unsafe { at.as_ref() }

@@ -1,0 +1,60 @@
+//! Forks: the child has what its parent knew, and no lock that another thread held.
+
+use std::cell::RefCell;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use crate::inside::Inside;
+use crate::{descriptors, epolls, internal};
+
+/// The process that the memory belongs to.
+static PID: AtomicU32 = AtomicU32::new(0);
+
+/// Whether this is the process that the memory belongs to. The child of a vfork closes descriptors of its own in its parent's memory: the
+/// parent's descriptors stay as they are.
+pub(crate) fn is_here() -> bool {
+    PID.load(Relaxed) == std::process::id()
+}
+
+/// Sees to forks from the first netmap descriptor on.
+pub(crate) fn prepare() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        PID.store(std::process::id(), Relaxed);
+        ringway_shim::at_fork(before, after);
+    });
+}
+
+/// What is locked while the process forks, in the order in which it is taken.
+struct Held {
+    _tracking: internal::Held,
+    names: descriptors::Held,
+    _epolls: epolls::Held,
+    _inside: Inside,
+}
+
+thread_local! {
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+extern "C" fn before() {
+    // A thread that is inside holds locks already; the child of such a fork is one of the library of ports, which only execs.
+    let Some(inside) = Inside::enter() else { return };
+    let held = Held {
+        _tracking: internal::hold(),
+        names: descriptors::hold(),
+        _epolls: epolls::hold(),
+        _inside: inside,
+    };
+    let _ = HELD.try_with(|h| *h.borrow_mut() = Some(held));
+}
+
+extern "C" fn after() {
+    let held = HELD.try_with(|h| h.borrow_mut().take()).ok().flatten();
+    if let Some(held) = &held
+        && !is_here()
+    {
+        PID.store(std::process::id(), Relaxed);
+        held.names.forked();
+    }
+}

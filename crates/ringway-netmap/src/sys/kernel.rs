@@ -1,0 +1,51 @@
+//! Questions to the kernel about a number that may be a descriptor.
+
+use std::ffi::c_int;
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+
+use rustix::fs::{FileType, OFlags};
+
+/// What a number stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) socket: bool,
+}
+
+/// The number as a descriptor, for calls that the kernel refuses if it is none.
+pub(crate) fn borrowed(fd: &RawFd) -> Option<BorrowedFd<'_>> {
+    // SAFETY: it is not -1. The program may close it meanwhile; then the kernel refuses the call, or answers it for another descriptor.
+    (*fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(*fd) })
+}
+
+pub(crate) fn kind(fd: RawFd) -> Option<Kind> {
+    let stat = rustix::fs::fstat(borrowed(&fd)?).ok()?;
+    let socket = FileType::from_raw_mode(stat.st_mode) == FileType::Socket;
+    Some(Kind { device: stat.st_dev, inode: stat.st_ino, socket })
+}
+
+fn socket_option(fd: RawFd, name: c_int) -> Option<c_int> {
+    let mut value: c_int = 0;
+    let mut len = size_of::<c_int>() as libc::socklen_t;
+    let at = (&raw mut value).cast();
+    // SAFETY: `value` has this length and lives across the call.
+    let done = unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, name, at, &raw mut len) };
+    (done == 0).then_some(value)
+}
+
+/// The family of a socket.
+pub(crate) fn socket_domain(fd: RawFd) -> Option<c_int> {
+    socket_option(fd, libc::SO_DOMAIN)
+}
+
+/// Whether it is a socket as netmap descriptors are.
+pub(crate) fn is_unix_seqpacket(fd: RawFd) -> bool {
+    socket_option(fd, libc::SO_TYPE) == Some(libc::SOCK_SEQPACKET) && socket_domain(fd) == Some(libc::AF_UNIX)
+}
+
+/// Has the descriptor say that it does not block.
+pub(crate) fn set_nonblocking(fd: &OwnedFd) {
+    // It fails for no flag that sockets have.
+    let _ = rustix::fs::fcntl_getfl(fd).and_then(|old| rustix::fs::fcntl_setfl(fd, old | OFlags::NONBLOCK));
+}
