@@ -113,12 +113,13 @@ impl Bed {
     }
 }
 
-/// All files below a folder that may not be there.
+/// All files below a folder that may not be there, but for the lock under which regions are made.
 fn files(folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type().unwrap().is_dir() {
             true => files(&entry.path(), found),
-            false => found.push(entry.path().display().to_string()),
+            false if entry.file_name() != "lock" => found.push(entry.path().display().to_string()),
+            false => {}
         }
     }
 }

@@ -7,7 +7,7 @@
 
 #include "bind.h"
 
-enum { DESCRIPTORS = 12, ARENA = 65536, OPTION_MOST = 6 };
+enum { DESCRIPTORS = 12, ARENA = 65536, OPTION_MOST = 6, GOOD = 64 };
 
 static const int allowed[] = {EINVAL, EFAULT, ENXIO, EBUSY, EOPNOTSUPP, EMSGSIZE, ENOMEM, EIO, ENOENT, EEXIST, ENODEV, ENOTTY, ENOSPC,
 			      EPERM, EACCES, EAGAIN};
@@ -58,7 +58,7 @@ static uint64_t pointer(uint64_t size)
 
 static bool in_arena(uint64_t at, uint64_t size)
 {
-	return at >= (uintptr_t)arena && at + size <= (uintptr_t)arena + ARENA;
+	return at >= (uintptr_t)arena && at - (uintptr_t)arena <= ARENA - size;
 }
 
 /* Numbers that mean something, and others. */
@@ -75,31 +75,20 @@ static void random_bytes(char *to, size_t size)
 		to[i] = (char)dice(&state);
 }
 
+/* Few names are good ones: a bind takes milliseconds. */
 static void name_into(char *to, size_t size)
 {
-	static const char *const odd[] = {"", "{", "}1", "{1", "nothere", "vale", "vale:", "valex:y:z", "vale0", "lo", "a b", "../x", "vale0:../x"};
-	char name[128];
+	static const char *const odd[] = {"", "{", "}1", "{1", "nothere", "vale", "vale:", "valex:y:z", "vale0", "lo:", "a b", "../x", "vale0:../x"};
+	char name[128] = "";
 
-	switch (below(8)) {
-	case 0:
+	if (once_in(GOOD))
+		snprintf(name, sizeof name, "%s%s", interface, once_in(2) ? "" : once_in(2) ? "{1" : "}1");
+	else if (once_in(3))
 		random_bytes(name, sizeof name);
-		break;
-	case 1:
-		snprintf(name, sizeof name, "%s{%u", interface, (unsigned)below(4));
-		break;
-	case 2:
-		snprintf(name, sizeof name, "%s}%u", interface, (unsigned)below(4));
-		break;
-	case 3:
-		memset(name, 'x', sizeof name); /* no end */
-		break;
-	case 4:
-	case 5:
-		snprintf(name, sizeof name, "%s", interface);
-		break;
-	default:
+	else if (once_in(2))
+		memset(name, '/', sizeof name); /* no end */
+	else
 		snprintf(name, sizeof name, "%s", odd[below(sizeof odd / sizeof *odd)]);
-	}
 	memcpy(to, name, size);
 }
 
@@ -240,6 +229,9 @@ int main(int count, char **words)
 		if (asked)
 			asked = 0, printf("at %llu\n", (unsigned long long)done);
 	}
+	for (int i = 0; i < DESCRIPTORS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	printf("worked %llu\n", (unsigned long long)worked);
 	return 0;
 }

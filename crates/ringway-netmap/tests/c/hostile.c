@@ -125,6 +125,7 @@ static void wild(const char *name, uint64_t seed, uint64_t writes)
 			FAIL("sync: %s", strerror(errno));
 	}
 	pthread_join(thread, NULL);
+	close(p.fd);
 	printf("polls %lu resets %lu\n", polls, errors);
 }
 

@@ -150,6 +150,9 @@ static void balance(const char *name)
 		if (b.queues[i].count)
 			FAIL("%u frames still wait for %s", b.queues[i].count, names[i]);
 	leave_spares(&b);
+	for (unsigned i = 0; i < PIPES; i++)
+		close(b.pipes[i].fd);
+	close(b.interface.fd);
 	printf("received %lu delayed %lu lost %lu\n", b.received, b.delayed, b.lost);
 }
 
@@ -179,6 +182,7 @@ static void consume(const char *name, int late)
 			frames++;
 		}
 	}
+	close(p.fd);
 	for (uint32_t flow = 0; flow < FLOWS; flow++)
 		if (next[flow])
 			printf("flow %u %u\n", flow, next[flow]);
