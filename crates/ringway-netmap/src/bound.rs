@@ -9,7 +9,7 @@ use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::fd::reopen_fifo;
 
 use crate::local::{inherit_region, local};
-use crate::plan::{Plan, RingPlan};
+use crate::plan::Plan;
 use crate::region::Region;
 use crate::served::Served;
 use crate::space::{Space, is_alive};
@@ -72,8 +72,7 @@ impl Bound {
         }
         let bells = fds.map(|fd| reopen_fifo(fd.as_fd()).unwrap_or(fd)).collect();
         let layout = holds[0].region.layout();
-        let fits = |r: &RingPlan| r.number < layout.rings && (2..=layout.slots).contains(&r.slots);
-        if !plan.tx.iter().chain(&plan.rx).all(fits) {
+        if !plan.tx.iter().chain(&plan.rx).all(|ring| ring.fits(layout.rings, layout.slots)) {
             return Err(bad());
         }
         Ok(Self {
@@ -149,9 +148,13 @@ impl Drop for Bound {
 
 /// Has the rings of a region forget the monitor whose rings are in region `id`.
 fn forget_monitor(watched: &Region, id: u16) {
-    for number in watched.ledger.ports().flat_map(|port| port.rings()).filter(|n| *n < watched.layout().rings) {
+    for number in watched.ledger.ports().flat_map(|port| port.rings()).filter(|n| *n < watched.layout().rings)
+    {
         let record = watched.ledger.ring(number);
         let Some(_held) = record.lock() else { continue };
-        record.monitors().filter(|word| (word >> 16) as u16 == id).for_each(|word| record.remove_monitor(word));
+        record
+            .monitors()
+            .filter(|word| (word >> 16) as u16 == id)
+            .for_each(|word| record.remove_monitor(word));
     }
 }

@@ -5,6 +5,7 @@
 //! | `choice` | which rings of a port a mode and flags mean |
 //! | `interface` | interfaces and their hosts |
 //! | `switch` | ports of switches |
+//! | `gather` | the one rx ring of a host |
 //! | `pipe` | pipes, and ports that stand alone |
 //! | `monitor` | monitors, which have rings beside those that they look at |
 //! | `make` | regions |
@@ -12,6 +13,7 @@
 
 mod choice;
 mod finish;
+mod gather;
 mod interface;
 mod make;
 mod monitor;
@@ -40,6 +42,8 @@ pub(crate) struct Found {
     pub(crate) port: Option<u32>,
     /// The record of its host's rings.
     pub(crate) host: Option<u32>,
+    /// The record of the ring in which frames of its host's rx rings come together.
+    pub(crate) gathered: Option<u32>,
     /// What serves both.
     pub(crate) served: [Option<Arc<Served>>; 2],
     /// tx, host tx, rx and host rx rings, whether their ports are open or not.

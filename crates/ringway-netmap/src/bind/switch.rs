@@ -34,6 +34,7 @@ pub(super) fn find(space: &Space, switch: &str, port: &str, mode: Mode) -> std::
         region,
         port: Some(index),
         host: None,
+        gathered: None,
         served: [Some(served), None],
         counts,
         slots,

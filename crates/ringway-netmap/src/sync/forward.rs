@@ -8,6 +8,9 @@ use crate::bound::Bound;
 use crate::internal;
 use crate::region::RingWords;
 
+/// Flag of a ring: slots that are marked go on to the host, or to the NIC.
+pub(super) const NR_FORWARD: u32 = 0x4;
+
 /// Slot flag: the frame goes on when its slot is given back.
 const NS_FORWARD: u16 = 0x4;
 

@@ -3,12 +3,16 @@
 //! | file | what |
 //! | --- | --- |
 //! | `tx`, `rx` | a ring of each kind |
+//! | `gather` | frames of several rings come together in one |
+//! | `exchange` | two slots change places |
 //! | `pipe` | slots change places between two rings |
 //! | `monitor` | frames are copied to monitors |
 //! | `forward` | frames cross between a NIC and its host |
 //! | `wake` | sleepers |
 
+mod exchange;
 mod forward;
+mod gather;
 mod monitor;
 mod pipe;
 mod rx;
