@@ -6,18 +6,19 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use ringway_abi::Slot;
-use ringway_abi::cursor;
+use ringway::RxRing;
 use ringway_abi::layout::{NS_BUF_CHANGED, NS_MOREFRAG};
+use ringway_abi::{Slot, cursor};
 
 use super::exchange::{exchange, mend};
 use super::forward::NR_FORWARD;
 use super::monitor::{Seen, measure};
 use super::{Skipped, Sleep};
 use crate::bound::Bound;
-use crate::ledger::RingRecord;
+use crate::ledger::{Held, RingRecord};
 use crate::plan::{RingPlan, Sources};
 use crate::region::RingWords;
+use crate::served::Local;
 
 impl Bound {
     /// Gives the slots before head back, and fills them with what came to the other rings.
@@ -36,7 +37,10 @@ impl Bound {
             self.show(&record, &words, (before.0, head), Seen::Consumed { sent: false });
         }
         record.set_range(head, before.1);
-        let synced = self.gather(&record, &words, sources, held.stolen);
+        if held.stolen {
+            self.mend_gathered(&record, &words, sources)?;
+        }
+        let synced = self.gather(&record, &words, sources);
         let tail = record.produced();
         record.set_range(head, tail);
         record.count_sync();
@@ -55,12 +59,11 @@ impl Bound {
         record: &RingRecord<'_>,
         words: &RingWords<'_>,
         sources: Sources,
-        stolen: bool,
     ) -> Result<(), Skipped> {
         let mut found = None;
         let mut synced = Ok(());
         for k in turns(sources.count, record.turn().load(Relaxed)) {
-            match self.gather_from(record, words, sources, k, stolen) {
+            match self.gather_from(record, words, sources, k) {
                 Ok(0) => {}
                 Ok(_) => found = found.or(Some(k)),
                 failed => synced = failed.map(drop),
@@ -79,21 +82,16 @@ impl Bound {
         words: &RingWords<'_>,
         sources: Sources,
         k: u32,
-        stolen: bool,
     ) -> Result<u32, Skipped> {
         let (source, from) = self.source(sources, k);
         let mut held = source.lock().ok_or(Skipped::Failed)?;
-        if stolen || held.stolen {
-            mend(record.journal(), &from, words);
-        }
-        let served = &self.served[sources.served as usize];
-        let local = served.rx(k as usize, &mut held).ok_or(Skipped::Failed)?;
+        let local = self.served_source(sources, k, &mut held)?;
         local.catch_up(&source);
         let collected = local.ring.collect();
         let (first, tail) = (local.ring.first(), local.ring.tail());
         let end = record.produced();
         let (after, produced) = move_frames(record, (&from, first..tail), (words, end));
-        // Who is killed here leaves slots without frames, which the next one passes over; no frame is there twice.
+        // In this order a killed process leaves slots without frames at most, which the next one passes over.
         record.set_produced(produced);
         source.set_range(after, tail);
         let returned = if after != first {
@@ -106,6 +104,32 @@ impl Bound {
         local.generation = source.count_sync();
         collected.and(returned).map_err(|_| Skipped::Failed)?;
         Ok(from.dist(first, after))
+    }
+
+    /// Puts right what an exchange left whose process was killed, before the next one writes the journal.
+    #[cold]
+    fn mend_gathered(
+        &self,
+        record: &RingRecord<'_>,
+        words: &RingWords<'_>,
+        sources: Sources,
+    ) -> Result<(), Skipped> {
+        for k in 0..sources.count {
+            let (source, from) = self.source(sources, k);
+            let mut held = source.lock().ok_or(Skipped::Failed)?;
+            self.served_source(sources, k, &mut held)?; // learns that its lock was stolen
+            mend(record.journal(), &from, words);
+        }
+        Ok(())
+    }
+
+    fn served_source<'a>(
+        &'a self,
+        sources: Sources,
+        k: u32,
+        held: &'a mut Held<'_>,
+    ) -> Result<&'a mut Local<RxRing>, Skipped> {
+        self.served[sources.served as usize].rx(k as usize, held).ok_or(Skipped::Failed)
     }
 
     fn source(&self, sources: Sources, k: u32) -> (RingRecord<'_>, RingWords<'_>) {

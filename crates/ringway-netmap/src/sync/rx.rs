@@ -48,6 +48,7 @@ impl Bound {
         if monitored {
             self.show(&record, &words, (before.0, head), Seen::Consumed { sent: false });
         }
+        record.set_range(head, before.1); // the slots before are the port's, whenever this process is killed
         let synced = local.ring.sync();
         let after = (local.ring.first(), local.ring.tail());
         record.set_range(after.0, after.1);
