@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use ringway_sys::error::{Error, ErrorKind};
 
 use super::choice::{Chosen, choose};
-use super::make::{file_region, known_region};
-use super::{Found, interfaces_region};
+use super::found::Found;
+use super::make::{file_region, interfaces_region, known_region};
 use crate::body::Register;
 use crate::bound::{Bound, Hold};
 use crate::failure::told;

@@ -8,8 +8,9 @@ use ringway::{FreeObjects, Port};
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::net;
 
+use super::found::Found;
+use super::gather;
 use super::make::interfaces_region;
-use super::{Found, gather};
 use crate::body::Register;
 use crate::failure::told;
 use crate::ledger::{PORT_INTERFACES, PortFacts, PortKind};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::net;
 
-use super::Found;
+use super::found::Found;
 use super::make::{file_region, interfaces_region, known_region};
 use crate::body::Register;
 use crate::failure::told;
