@@ -8,7 +8,6 @@ use ringway::{Exported, FreeObjects, OpenOptions, Port, RxRing, TxRing};
 use ringway_sys::error::{Error, ErrorKind, Result};
 
 use crate::ledger::{Held, RingRecord};
-use crate::local::unreachable;
 use crate::passing::{self, from_process, peek};
 use crate::region::Region;
 use crate::shared::UnderLock;
@@ -179,6 +178,12 @@ pub(crate) fn keep(port: &Port, memory: BorrowedFd<'_>) -> Result<Option<OwnedFd
     }
     passing::put(filler.as_fd(), &bytes, &fds).map_err(io)?;
     Ok(Some(queue))
+}
+
+/// No such port is open in a process that could be asked.
+fn unreachable(name: &str) -> Error {
+    Error::new(ErrorKind::Busy, name, "another process has it, and does not share it")
+        .cure("end that process, or open the descriptor before it forks")
 }
 
 fn split_name(bytes: &[u8]) -> Option<(&str, &[u8])> {
