@@ -9,9 +9,9 @@ use ringway_sys::fd::{drain_bell, ring_bell};
 
 use super::{IN, OUT, Sleep};
 use crate::bound::Bound;
+use crate::forks::forks;
 use crate::ledger::RingRecord;
 use crate::plan::{RingPlan, Service};
-use crate::shared;
 
 /// How long a sleeper sleeps whose wake-up another process may hear in its place.
 const SHARED_NAP: Duration = Duration::from_millis(10);
@@ -44,7 +44,7 @@ impl Bound {
         if events & OUT != 0 {
             found |= self.plan.tx.iter().any(|ring| self.arm_tx(ring, sleep));
         }
-        if shared::forks() > 0 || self.is_shared() {
+        if forks() > 0 || self.is_shared() {
             sleep.at_most(SHARED_NAP);
         }
         found
