@@ -3,7 +3,7 @@
 use ringway::OpenOptions;
 
 use super::program::{SLOTS, start};
-use super::{API, OWN};
+use super::systems::{API, OWN};
 use crate::peers::PeerKind;
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::io::Kind;

@@ -3,7 +3,7 @@
 use std::process;
 
 use super::program::start;
-use super::{API, OWN, lacks};
+use super::systems::{API, OWN, lacks};
 use crate::peers::{Peer, Traffic};
 use crate::suite::bed::receiver;
 use crate::suite::io::in_turn;
