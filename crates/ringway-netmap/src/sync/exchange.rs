@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use ringway_abi::Slot;
 use ringway_abi::layout::{FIRST_BUF, NS_BUF_CHANGED, NS_MOREFRAG};
 
-use crate::region::RingWords;
+use crate::ring_words::RingWords;
 
 /// Makes slot `at` of one ring `left`, which has the buffer of slot `end` of the other, and slot `end` `sent`, which has that of `at`.
 /// The journal is the other ring's.

@@ -17,7 +17,7 @@ use super::{Skipped, Sleep};
 use crate::bound::Bound;
 use crate::ledger::{Held, RingRecord};
 use crate::plan::{RingPlan, Sources};
-use crate::region::RingWords;
+use crate::ring_words::RingWords;
 use crate::served::Local;
 
 impl Bound {

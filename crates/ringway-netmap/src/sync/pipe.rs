@@ -9,7 +9,7 @@ use super::{Skipped, wake};
 use crate::bound::Bound;
 use crate::ledger::RingRecord;
 use crate::plan::RingPlan;
-use crate::region::RingWords;
+use crate::ring_words::RingWords;
 
 impl Bound {
     /// Moves whole frames to the other end, as far as it has room. Its reader finds them at its next sync.
