@@ -11,25 +11,56 @@ use ringway_sys::time;
 /// Flags of a ring, which the program writes.
 pub(crate) const FLAGS: usize = 32;
 
-/// A ring as programs see it: its header and slots.
+/// Words of a header that are read and written here.
+const HEADER_WORDS: usize = 16;
+
+const _: () = assert!(SLOT_SIZE == 16 && FLAGS < 4 * HEADER_WORDS && 4 * HEADER_WORDS <= RING_HEADER);
+
+/// A ring as programs see it: its header and slots, found inside the region once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RingWords<'a> {
     mem: &'a Mmap,
     at: usize,
+    header: &'a [AtomicU32; HEADER_WORDS],
+    places: &'a [[AtomicU64; 2]],
     pub(crate) slots: u32,
-    layout: &'a Layout,
+    /// Buffers of the region, and bytes of each.
+    bufs: (u32, u32),
+}
+
+/// A slot in shared memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a>(&'a [AtomicU64; 2]);
+
+impl<'a> Place<'a> {
+    #[inline]
+    pub(crate) fn slot(self) -> Slot {
+        Slot::from_word(self.0[0].load(Relaxed))
+    }
+
+    #[inline]
+    pub(crate) fn set_slot(self, slot: Slot) {
+        self.0[0].store(slot.word(), Release);
+    }
+
+    #[inline]
+    pub(crate) fn ptr(self) -> &'a AtomicU64 {
+        &self.0[1]
+    }
 }
 
 impl<'a> RingWords<'a> {
     /// The words of a ring with so many slots.
     #[inline]
     pub(crate) fn new(mem: &'a Mmap, layout: &'a Layout, number: u32, slots: u32) -> Self {
-        Self { mem, at: layout.ring(number), slots, layout }
+        let at = layout.ring(number);
+        let places = mem.u64_pairs(at + RING_HEADER, slots as usize);
+        Self { mem, at, header: mem.u32s(at), places, slots, bufs: (layout.bufs, layout.buf_size) }
     }
 
     #[inline]
     fn word(&self, at: usize) -> &'a AtomicU32 {
-        self.mem.u32(self.at + at)
+        &self.header[at / 4]
     }
 
     #[inline]
@@ -72,29 +103,28 @@ impl<'a> RingWords<'a> {
     }
 
     #[inline]
-    fn slot_word(&self, i: u32) -> &'a AtomicU64 {
-        debug_assert!(i < self.slots);
-        self.mem.u64(self.at + RING_HEADER + i as usize * SLOT_SIZE)
+    pub(crate) fn place(&self, i: u32) -> Place<'a> {
+        Place(&self.places[i as usize])
     }
 
     #[inline]
     pub(crate) fn slot(&self, i: u32) -> Slot {
-        Slot::from_word(self.slot_word(i).load(Relaxed))
+        self.place(i).slot()
     }
 
     #[inline]
     pub(crate) fn set_slot(&self, i: u32, slot: Slot) {
-        self.slot_word(i).store(slot.word(), Release);
+        self.place(i).set_slot(slot);
     }
 
     #[inline]
     pub(crate) fn ptr(&self, i: u32) -> &'a AtomicU64 {
-        self.mem.u64(self.at + RING_HEADER + i as usize * SLOT_SIZE + 8)
+        self.place(i).ptr()
     }
 
     #[inline]
     pub(crate) fn valid(&self, slot: Slot) -> bool {
-        slot.valid(self.layout.bufs, self.layout.buf_size)
+        slot.valid(self.bufs.0, self.bufs.1)
     }
 
     #[inline]
@@ -120,7 +150,7 @@ impl<'a> RingWords<'a> {
         self.set_cursors(first, tail);
         for i in 0..self.slots {
             let slot = self.slot(i);
-            if !(Slot { len: 0, ..slot }).valid(self.layout.bufs, self.layout.buf_size) {
+            if !self.valid(Slot { len: 0, ..slot }) {
                 self.set_slot(i, Slot { buf: 0, len: 0, ..slot });
             } else if !self.valid(slot) {
                 self.set_slot(i, Slot { len: 0, ..slot });

@@ -48,6 +48,7 @@ impl Mmap {
     ///
     /// # Panics
     /// When the range is not inside the mapping.
+    #[inline]
     pub fn at(&self, ofs: usize, len: usize) -> NonNull<u8> {
         assert!(
             ofs <= self.len && len <= self.len - ofs,
@@ -59,6 +60,7 @@ impl Mmap {
     }
 
     /// The 32-bit word at `ofs`.
+    #[inline]
     pub fn u32(&self, ofs: usize) -> &AtomicU32 {
         let p = self.at(ofs, 4).cast::<AtomicU32>();
         assert!(p.is_aligned());
@@ -66,7 +68,26 @@ impl Mmap {
         unsafe { p.as_ref() }
     }
 
+    /// The `N` 32-bit words from `ofs` on, in one check.
+    #[inline]
+    pub fn u32s<const N: usize>(&self, ofs: usize) -> &[AtomicU32; N] {
+        let p = self.at(ofs, 4 * N).cast::<[AtomicU32; N]>();
+        assert!(p.is_aligned());
+        // SAFETY: in bounds, aligned, valid for any bits, and alive as long as `self`; all access is by atomics.
+        unsafe { p.as_ref() }
+    }
+
+    /// `count` pairs of 64-bit words from `ofs` on, in one check.
+    #[inline]
+    pub fn u64_pairs(&self, ofs: usize, count: usize) -> &[[AtomicU64; 2]] {
+        let p = self.at(ofs, 16 * count).cast::<[AtomicU64; 2]>();
+        assert!(p.is_aligned());
+        // SAFETY: as in `u32s`; `at` found `count` pairs inside the mapping.
+        unsafe { std::slice::from_raw_parts(p.as_ptr(), count) }
+    }
+
     /// The 64-bit word at `ofs`.
+    #[inline]
     pub fn u64(&self, ofs: usize) -> &AtomicU64 {
         let p = self.at(ofs, 8).cast::<AtomicU64>();
         assert!(p.is_aligned());

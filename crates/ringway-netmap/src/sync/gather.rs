@@ -180,11 +180,12 @@ fn move_frames(
                 break;
             }
             for k in 0..slots {
-                let sent = from.slot(here(k));
-                let (buf, more) = (to.slot(end).buf, sent.flags & NS_MOREFRAG);
+                let (ours, theirs) = (from.place(here(k)), to.place(end));
+                let sent = ours.slot();
+                let (buf, more) = (theirs.slot().buf, sent.flags & NS_MOREFRAG);
                 let left = Slot { buf, len: 0, flags: NS_BUF_CHANGED | more };
                 let sent = Slot { flags: sent.flags | NS_BUF_CHANGED, ..sent };
-                exchange(record.journal(), (from, here(k), left), (to, end, sent));
+                exchange(record.journal(), (ours, left), (theirs, sent));
                 end = to.next(end);
             }
             room -= slots;

@@ -100,11 +100,12 @@ fn move_slots(
 ) -> (u32, u32) {
     let journal = there.journal();
     for _ in 0..count {
-        let sent = from.slot(at);
+        let (ours, theirs) = (from.place(at), to.place(end));
+        let sent = ours.slot();
         if from.valid(sent) {
-            let left = Slot { flags: NS_BUF_CHANGED, ..to.slot(end) };
+            let left = Slot { flags: NS_BUF_CHANGED, ..theirs.slot() };
             let sent = Slot { flags: sent.flags | NS_BUF_CHANGED, ..sent };
-            exchange(journal, (from, at, left), (to, end, sent));
+            exchange(journal, (ours, left), (theirs, sent));
             end = to.next(end);
         }
         at = from.next(at);
