@@ -178,8 +178,10 @@ TEST(a_full_pipe_takes_no_more)
 	sync_rx(&p.b);
 	sync_tx(&p.a);
 	SAME(nm_ring_space(tx(&p.a)), 10);
-	for (; got < put; got++)
+	for (; got < put; got++) {
+		sync_tx(&p.a);
 		expect_frame(&p.b, got, 60);
+	}
 	expect_none(&p.b);
 }
 
