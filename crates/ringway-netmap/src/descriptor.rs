@@ -134,7 +134,8 @@ impl Descriptor {
     /// Leaves a new binding to all who have the descriptor.
     fn keep(&self, bound: Bound) -> Result<(), Errno> {
         if let Some((bytes, fds)) = bound.message() {
-            passing::put(self.queue.1.as_fd(), &bytes, &fds).map_err(|e| Errno(e.raw_os_error().unwrap_or(libc::EIO)))?;
+            passing::put(self.queue.1.as_fd(), &bytes, &fds)
+                .map_err(|e| Errno(e.raw_os_error().unwrap_or(libc::EIO)))?;
             // Another process may have bound the same descriptor meanwhile: the first one did.
             let first = passing::peek(self.queue.0.as_fd()).ok().flatten();
             if first.is_none_or(|(first, _)| first != bytes) {

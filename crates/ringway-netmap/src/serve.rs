@@ -51,7 +51,8 @@ pub(crate) fn serve(kind: Kind, name: &[u8], body: &mut [u8], bound: Option<&Bou
 fn port_info(name: &[u8], body: &mut [u8]) -> Result<(), Errno> {
     if name.is_empty() {
         let region = region_of(PortInfo::mem_id(body))?;
-        let info = PortInfo { memsize: region.bytes() as u64, mem_id: region.ledger.id, ..PortInfo::default() };
+        let info =
+            PortInfo { memsize: region.bytes() as u64, mem_id: region.ledger.id, ..PortInfo::default() };
         info.put(body);
         return Ok(());
     }

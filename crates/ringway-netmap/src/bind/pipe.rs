@@ -55,7 +55,8 @@ pub(super) fn find(
 
 /// The region that pipes of this parent lie in: that of interfaces, or one of their own.
 fn region(space: &Space, parent: &str, wish: &Register) -> Result<Arc<Region>> {
-    let is_interface = matches!(Target::parse(parent.as_bytes()), Ok(Target::Interface(_))) && net::exists(parent);
+    let is_interface =
+        matches!(Target::parse(parent.as_bytes()), Ok(Target::Interface(_))) && net::exists(parent);
     if is_interface {
         return interfaces_region(space);
     }
@@ -83,8 +84,12 @@ fn ends(region: &Region, (parent, id, end): Name<'_>, wish: &Register) -> Result
     let slots = slots.clamp(2, SLOTS_MAX.min(region.layout().slots));
     let rings = u32::from(wish.rings[0].max(wish.rings[2])).clamp(1, RINGS_MAX);
     let full = || {
-        Error::new(ErrorKind::Invalid, &names[0], format!("no room for a pipe of {rings} rings with {slots} slots"))
-            .cure("close other ports, or set RINGWAY_NETMAP_MEMORY (MiB) before the first program starts")
+        Error::new(
+            ErrorKind::Invalid,
+            &names[0],
+            format!("no room for a pipe of {rings} rings with {slots} slots"),
+        )
+        .cure("close other ports, or set RINGWAY_NETMAP_MEMORY (MiB) before the first program starts")
     };
     let first = region.ledger.free_rings(4 * rings).ok_or_else(full)?;
     let bufs = region.ledger.take_all_buffers(4 * rings * slots).ok_or_else(full)?;

@@ -30,7 +30,15 @@ pub(super) fn find(space: &Space, switch: &str, port: &str, mode: Mode) -> std::
     let record = region.ledger.port(served.index);
     let counts = [record.tx().len() as u32, 0, record.rx().len() as u32, 0];
     let (index, slots) = (served.index, record.slots());
-    Ok(Found { region, port: Some(index), host: None, served: [Some(served), None], counts, slots, bells: Vec::new() })
+    Ok(Found {
+        region,
+        port: Some(index),
+        host: None,
+        served: [Some(served), None],
+        counts,
+        slots,
+        bells: Vec::new(),
+    })
 }
 
 fn served(space: &Space, key: &str) -> Result<Arc<Served>> {
@@ -63,7 +71,8 @@ fn make(space: &Space, key: &str) -> Result<Arc<Served>> {
         buf_size: layout.buf_size,
     };
     let region = switch_region(space, key, spec, memory)?;
-    let record = region.ledger.free_port().ok_or_else(|| Error::new(ErrorKind::Busy, key, "no place for the port"))?;
+    let record =
+        region.ledger.free_port().ok_or_else(|| Error::new(ErrorKind::Busy, key, "no place for the port"))?;
     let facts = PortFacts {
         kind: PortKind::Served,
         name: key.to_owned(),

@@ -22,8 +22,9 @@ fn is_kept(fd: c_int) -> bool {
     }
 }
 
-/// Forgets what a number stood for, which is about to be closed.
+/// Forgets what a number stood for, which is about to be closed, or was.
 pub(super) fn closing(fd: c_int) {
+    internal::returned(fd);
     if (!descriptors::is_unknown(fd) || epolls::is(fd))
         && process::is_here()
         && let Some(_inside) = Inside::enter()
