@@ -104,6 +104,7 @@ install:
 	done
 	crates/ringway-c/c-library install $(BUILT) $(PREFIX) $(DESTDIR)
 	install -d $(NETMAP_HEADERS)/net
+	install -m 644 crates/ringway-netmap/include/libnetmap.h $(NETMAP_HEADERS)/
 	install -m 644 crates/ringway-netmap/include/net/*.h $(NETMAP_HEADERS)/net/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)|" \
 		crates/ringway-netmap/ringway-netmap.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/ringway-netmap.pc
