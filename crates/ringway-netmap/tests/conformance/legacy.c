@@ -73,7 +73,7 @@ TEST(old_request_for_an_unknown_interface_is_refused)
 	struct nmreq old;
 	struct port p;
 
-	fill(&old, "cf-no-such-0", NETMAP_API);
+	fill(&old, "cfnosuch0", NETMAP_API);
 	SAME(old_request(NIOCGINFO, &old), ENXIO);
 	SAME(old_bind(&p, &old), ENXIO);
 }
@@ -261,7 +261,7 @@ TEST(header_only_functions_find_rings_by_the_mode)
 	one = must_open(interface_m(), "-0", NULL);
 	SAME(one->first_tx_ring, 0);
 	SAME(one->last_tx_ring, 0);
-	CHECK(nm_open("netmap:cf-no-such-0", NULL, 0, NULL) == NULL);
+	CHECK(nm_open("netmap:cfnosuch0", NULL, 0, NULL) == NULL);
 }
 
 /* nmport_open and its companions of libnetmap.h. Ports of one region have one mapping. */
@@ -289,7 +289,7 @@ TEST(libnetmap_functions_move_frames)
 	CHECK(ring->dir == 1);
 	nmport_close(b);
 	errno = 0;
-	CHECK(nmport_open("netmap:cf-no-such-0") == NULL && errno == ENXIO);
+	CHECK(nmport_open("netmap:cfnosuch0") == NULL && errno == ENXIO);
 }
 
 TEST(libnetmap_finds_rings_by_the_table)
