@@ -23,7 +23,7 @@ static void from_host(struct port *ports, uint32_t count)
 		}
 	}
 	if (seen != (1u << 20) - 1)
-		FAIL("of frames 0 to 19 those of mask %x come", seen);
+		FAIL("mask %x says which of the frames 0 to 19 come", seen);
 }
 
 TEST(frames_of_the_host_come_in_mode_2)
