@@ -1,4 +1,4 @@
-//! Descriptors that the program gets, of the kinds that the library has too: they are the program's to close, also where another thread opens
+//! Descriptors that the program gets, of the kinds that the library has too. They are the program's to close, also when another thread opens
 //! something for the library at the same time.
 
 use std::ffi::{c_char, c_int, c_uint};
