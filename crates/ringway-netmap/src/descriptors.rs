@@ -4,7 +4,7 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ringway_shim::Table;
+use ringway_shim::{FDS, Table};
 
 use crate::descriptor::Descriptor;
 use crate::sys::counted::{Counted, Use};
@@ -142,17 +142,42 @@ pub(crate) fn alias(from: RawFd, to: RawFd) {
     }
 }
 
-/// The number stands for nothing any more. What the process has of a descriptor goes with its last number.
-pub(crate) fn remove(fd: RawFd) {
+/// A descriptor that has no number any more. What the process has of it goes when this is dropped, which is after the kernel closed the
+/// number: what nobody has is freed then.
+#[derive(Debug)]
+pub(crate) struct Last(&'static Place);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// The number stands for nothing any more. Returns a descriptor of which it was the last one.
+pub(crate) fn leave(fd: RawFd) -> Option<Last> {
     let mut held = hold();
-    let Some(place) = TABLE.take(fd).filter(|p| !std::ptr::eq(*p, &OTHER)) else { return };
-    let Some(named) = held.0.iter_mut().find(|n| std::ptr::eq(n.place, place)) else { return };
+    let place = TABLE.take(fd).filter(|p| !std::ptr::eq(*p, &OTHER))?;
+    let named = held.0.iter_mut().find(|n| std::ptr::eq(n.place, place))?;
     named.numbers -= 1;
-    if named.numbers == 0 {
-        OPEN.fetch_sub(1, Relaxed);
-        epolls::forget(place);
-        drop(held);
-        place.end();
+    if named.numbers > 0 {
+        return None;
+    }
+    OPEN.fetch_sub(1, Relaxed);
+    epolls::forget(place);
+    Some(Last(place))
+}
+
+/// The number, which the kernel has closed, stands for nothing any more.
+pub(crate) fn remove(fd: RawFd) {
+    drop(leave(fd));
+}
+
+/// Ends all descriptors of a process that exits: `close` closes a number.
+pub(crate) fn end_all(close: impl Fn(RawFd)) {
+    for fd in (0..FDS as RawFd).filter(|fd| is(*fd)) {
+        let last = leave(fd);
+        close(fd);
+        drop(last);
     }
 }
 
