@@ -33,6 +33,8 @@ pub(crate) enum PortKind {
     Monitor = 3,
     /// Nothing: frames that are sent are gone.
     Alone = 4,
+    /// The rx rings of another port, whose frames come together in its one ring.
+    Gathered = 5,
 }
 
 /// The record of a port. It changes under the region's control lock only.
@@ -111,6 +113,7 @@ impl<'a> PortRecord<'a> {
             1 => PortKind::Served,
             2 => PortKind::Pipe,
             3 => PortKind::Monitor,
+            5 => PortKind::Gathered,
             _ => PortKind::Alone,
         }
     }
