@@ -51,7 +51,9 @@ impl Bound {
 
     /// A binding that another process made.
     pub(crate) fn inherit(bytes: &[u8], fds: Vec<OwnedFd>) -> Result<Self> {
-        let bad = || Error::new(ErrorKind::Invalid, "netmap", "the descriptor was bound in a form that is not known");
+        let bad = || {
+            Error::new(ErrorKind::Invalid, "netmap", "the descriptor was bound in a form that is not known")
+        };
         let plan = Plan::of_bytes(bytes).ok_or_else(bad)?;
         if fds.len() != 2 * plan.holds.len() + plan.served.len() + plan.bells as usize {
             return Err(bad());
@@ -74,7 +76,14 @@ impl Bound {
         if !plan.tx.iter().chain(&plan.rx).all(fits) {
             return Err(bad());
         }
-        Ok(Self { plan, served, bells, armed: AtomicBool::new(false), crossings: Crossings::default(), holds })
+        Ok(Self {
+            plan,
+            served,
+            bells,
+            armed: AtomicBool::new(false),
+            crossings: Crossings::default(),
+            holds,
+        })
     }
 
     /// What another process needs to have the binding; `None` when a port is of a kind that only this one can serve.
@@ -117,7 +126,8 @@ impl Drop for Bound {
         for hold in &mut self.holds {
             hold.proof = None;
         }
-        let ended = |hold: &Hold| hold.region.folder.is_some() && !is_alive(&hold.region.ledger, hold.binding);
+        let ended =
+            |hold: &Hold| hold.region.folder.is_some() && !is_alive(&hold.region.ledger, hold.binding);
         if !self.holds.iter().any(ended) {
             return;
         }

@@ -47,7 +47,10 @@ impl Local {
     /// The port of a region, if the process has it.
     pub(crate) fn served(&mut self, region: &Arc<Region>, index: u32) -> Option<Arc<Served>> {
         self.served.retain(|s| s.strong_count() > 0);
-        self.served.iter().filter_map(Weak::upgrade).find(|s| s.index == index && Arc::ptr_eq(&s.region, region))
+        self.served
+            .iter()
+            .filter_map(Weak::upgrade)
+            .find(|s| s.index == index && Arc::ptr_eq(&s.region, region))
     }
 
     pub(crate) fn add_served(&mut self, served: Served) -> Arc<Served> {
@@ -66,7 +69,8 @@ pub(crate) fn enter_region(folder: Folder, ledger: Ledger) -> Result<Arc<Region>
     let memory: OwnedFd = match ledger.map_id() {
         0 => folder.dir.open_file("memory")?.into(),
         id => map_by_id(id).map_err(|e| {
-            Error::io(&ledger.key, "opening the region that another process made failed", e).cure_if_denied("run as root")
+            Error::io(&ledger.key, "opening the region that another process made failed", e)
+                .cure_if_denied("run as root")
         })?,
     };
     Ok(local.add_region(Region::map(ledger, Some(folder), memory)?))

@@ -91,7 +91,9 @@ mod tests {
         let pipe = |parent: &str, end| Ok(Target::Pipe { parent: parent.into(), id: "7a".into(), end });
         assert_eq!(Target::parse(b"eth0{7a"), pipe("eth0", End::Open));
         assert_eq!(Target::parse(b"vale:x}7a"), pipe("vale:x", End::Close));
-        for bad in [&b""[..], b"eth0{", b"{1", b"a{b{1", b"a{-", b"vale0:", b"x:y", b"a/b", b"\xff", &[b'x'; 64]] {
+        for bad in
+            [&b""[..], b"eth0{", b"{1", b"a{b{1", b"a{-", b"vale0:", b"x:y", b"a/b", b"\xff", &[b'x'; 64]]
+        {
             assert_eq!(Target::parse(bad), Err(Errno(libc::EINVAL)), "{bad:?}");
         }
     }

@@ -63,7 +63,8 @@ impl Plan {
         }
         let flags = u64::from(words.next()?) | u64::from(words.next()?) << 32;
         let holds = (0..words.count(1)?).map(|_| words.next()).collect::<Option<_>>()?;
-        let served = (0..words.count(2)?).map(|_| Some((words.next()?, words.next()?))).collect::<Option<_>>()?;
+        let served =
+            (0..words.count(2)?).map(|_| Some((words.next()?, words.next()?))).collect::<Option<_>>()?;
         let bells = words.next()?;
         let [tx, rx] = [words.rings()?, words.rings()?];
         let plan = Self { flags, holds, served, bells, tx, rx };
@@ -79,7 +80,9 @@ impl Plan {
             && rings.into_iter().all(|ring| match ring.service {
                 Service::Served { served: s, .. } => served(s),
                 Service::Pipe { own_bell, peer_bell, .. } => own_bell < self.bells && peer_bell < self.bells,
-                Service::Monitor { own_bell, served: s } => own_bell < self.bells && s.is_none_or(|(s, _)| served(s)),
+                Service::Monitor { own_bell, served: s } => {
+                    own_bell < self.bells && s.is_none_or(|(s, _)| served(s))
+                }
                 Service::Alone => true,
             })
     }

@@ -79,15 +79,25 @@ impl Served {
         if let Some(keeper) = &keeper {
             record.add_holder(std::process::id(), keeper.as_raw_fd());
         }
-        Self { region: region.clone(), index, tx, rx, keeper, name: port.info().name.clone(), _port: Mutex::new(port) }
+        Self {
+            region: region.clone(),
+            index,
+            tx,
+            rx,
+            keeper,
+            name: port.info().name.clone(),
+            _port: Mutex::new(port),
+        }
     }
 
     /// Imports the port from a queue that another process filled.
     pub(crate) fn import(region: &Arc<Region>, index: u32, keeper: OwnedFd) -> Result<Self> {
         let record = region.ledger.port(index);
         let name = record.name();
-        let bad = || Error::new(ErrorKind::Invalid, &name, "another process shares it in a form that is not known");
-        let (bytes, mut fds) = peek(keeper.as_fd()).ok().flatten().filter(|(_, fds)| !fds.is_empty()).ok_or_else(bad)?;
+        let bad =
+            || Error::new(ErrorKind::Invalid, &name, "another process shares it in a form that is not known");
+        let (bytes, mut fds) =
+            peek(keeper.as_fd()).ok().flatten().filter(|(_, fds)| !fds.is_empty()).ok_or_else(bad)?;
         let memory = fds.remove(0);
         let (exported_name, words) = split_name(&bytes).ok_or_else(bad)?;
         let exported = Exported { name: exported_name.to_owned(), words: words.to_vec(), fds };
@@ -102,7 +112,9 @@ impl Served {
         let record = region.ledger.port(index);
         for (pid, fd) in record.holders() {
             let keeper = from_process(pid, fd);
-            if let Ok(served) = keeper.map_err(|_| ()).and_then(|k| Self::import(region, index, k).map_err(|_| ())) {
+            if let Ok(served) =
+                keeper.map_err(|_| ()).and_then(|k| Self::import(region, index, k).map_err(|_| ()))
+            {
                 return Ok(served);
             }
         }
@@ -176,17 +188,22 @@ impl Settings {
     /// Reads `RINGWAY_NETMAP_BACKEND`, `RINGWAY_NETMAP_SLOTS` and `RINGWAY_NETMAP_MEMORY` (MiB).
     pub(crate) fn read() -> Result<Self> {
         let text = |name: &str| ringway::environment(name).map(|v| v.to_string_lossy().into_owned());
-        let number = |name: &'static str, otherwise: u32, range: std::ops::RangeInclusive<u32>| match text(name) {
-            None => Ok(otherwise),
-            Some(value) => value.parse().ok().filter(|n| range.contains(n)).ok_or_else(|| {
-                Error::new(ErrorKind::Invalid, name, format!("`{value}` is no number that it takes"))
-                    .cure(format!("give a number from {} to {}", range.start(), range.end()))
-            }),
-        };
+        let number =
+            |name: &'static str, otherwise: u32, range: std::ops::RangeInclusive<u32>| match text(name) {
+                None => Ok(otherwise),
+                Some(value) => value.parse().ok().filter(|n| range.contains(n)).ok_or_else(|| {
+                    Error::new(ErrorKind::Invalid, name, format!("`{value}` is no number that it takes"))
+                        .cure(format!("give a number from {} to {}", range.start(), range.end()))
+                }),
+            };
         let backend = text("RINGWAY_NETMAP_BACKEND").unwrap_or_else(|| "auto".into());
         if !["auto", "ebpf", "xdp", "packet"].contains(&backend.as_str()) {
-            return Err(Error::new(ErrorKind::Invalid, "RINGWAY_NETMAP_BACKEND", format!("`{backend}` serves no interface"))
-                .cure("give auto, ebpf, xdp or packet"));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                "RINGWAY_NETMAP_BACKEND",
+                format!("`{backend}` serves no interface"),
+            )
+            .cure("give auto, ebpf, xdp or packet"));
         }
         Ok(Self {
             backend,

@@ -1,5 +1,8 @@
 //! What is reached under locks in shared memory, and how a process learns that it is a fork.
-#![allow(unsafe_code, reason = "a lock in shared memory stands for the borrow checker; libc calls the fork handler")]
+#![allow(
+    unsafe_code,
+    reason = "a lock in shared memory stands for the borrow checker; libc calls the fork handler"
+)]
 
 use std::cell::UnsafeCell;
 use std::sync::Once;

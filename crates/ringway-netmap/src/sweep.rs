@@ -15,7 +15,8 @@ pub(crate) fn sweep(region: &Region) -> bool {
     }
     let used: Vec<u32> = ledger.bindings().flat_map(|b| b.facts().ports).flatten().collect();
     let is_used = |port: &PortRecord<'_>| used.contains(&port.index);
-    let unused: Vec<_> = ledger.ports().filter(|port| !is_used(port) && !peer_is_used(region, port, &used)).collect();
+    let unused: Vec<_> =
+        ledger.ports().filter(|port| !is_used(port) && !peer_is_used(region, port, &used)).collect();
     for port in unused {
         if ledger.kind != RegionKind::SwitchPort {
             free_ring_buffers(region, &port);

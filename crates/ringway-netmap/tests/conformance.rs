@@ -39,7 +39,17 @@ fn program() -> &'static Path {
         let sources = files.filter(|path| path.extension().is_some_and(|e| e == "c"));
         let program = scratch().join("conformance");
         let mut command = Command::new("cc");
-        command.args(["-std=gnu17", "-D_GNU_SOURCE", "-O1", "-g", "-pthread", "-Wall", "-Wextra", "-Werror", "-I"]);
+        command.args([
+            "-std=gnu17",
+            "-D_GNU_SOURCE",
+            "-O1",
+            "-g",
+            "-pthread",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-I",
+        ]);
         command.arg(home.join("include")).args(sources).arg("-o").arg(&program);
         let done = command.output().unwrap_or_else(|e| panic!("cc: {e}; `make setup` installs it"));
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

@@ -14,7 +14,10 @@ fn compile(compiler: &[&str], standard: &str, name: &str) -> PathBuf {
     std::fs::create_dir_all(&folder).unwrap();
     let program = folder.join(format!("{}-{name}{standard}", compiler[0]));
     let mut command = Command::new(compiler[0]);
-    command.args(&compiler[1..]).args([standard, "-O2", "-Wall", "-Wextra", "-Werror", "-I"]).arg(home.join("include"));
+    command
+        .args(&compiler[1..])
+        .args([standard, "-O2", "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(home.join("include"));
     if name == "layout.c" {
         command.arg("-c");
     }

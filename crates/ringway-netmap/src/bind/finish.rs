@@ -56,11 +56,13 @@ pub(super) fn null(wish: &mut Register) -> Result<Bound, Errno> {
     let region = match wish.mem_id {
         0 => file_region(&space, "memory", 1, 2, wish.extra_bufs.min(NULL_EXTRA)),
         INTERFACES => interfaces_region(&space),
-        id => known_region(&space, |ledger| ledger.id == id)
-            .and_then(|r| r.ok_or_else(|| Error::new(ErrorKind::NotFound, "netmap", format!("no region {id}")))),
+        id => known_region(&space, |ledger| ledger.id == id).and_then(|r| {
+            r.ok_or_else(|| Error::new(ErrorKind::NotFound, "netmap", format!("no region {id}")))
+        }),
     };
     let region = region.map_err(|e| told(&e))?;
-    let facts = BindingFacts { mode: wish.mode, ringid: wish.ringid, flags: wish.flags, ..BindingFacts::default() };
+    let facts =
+        BindingFacts { mode: wish.mode, ringid: wish.ringid, flags: wish.flags, ..BindingFacts::default() };
     let hold = enter(&region, "", &facts, ([0; 4], &Default::default()), wish)?;
     wish.slots = [0; 2];
     let plan = Plan { flags: wish.flags, holds: vec![hold.binding], ..Plan::default() };
@@ -129,7 +131,9 @@ fn refuse_taken(region: &Region, facts: &BindingFacts) -> Result<(), Errno> {
     let ledger = &region.ledger;
     let taken = ledger.bindings().any(|other| {
         let there = other.facts();
-        (there.exclusive || facts.exclusive) && there.rings.meets(&facts.rings) && is_alive(ledger, other.index)
+        (there.exclusive || facts.exclusive)
+            && there.rings.meets(&facts.rings)
+            && is_alive(ledger, other.index)
     });
     if taken { Err(Errno(libc::EBUSY)) } else { Ok(()) }
 }

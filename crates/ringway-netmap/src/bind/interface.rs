@@ -28,7 +28,12 @@ enum Side {
     Host,
 }
 
-pub(super) fn find(space: &Space, name: &str, mode: Mode, wish: &Register) -> std::result::Result<Found, Errno> {
+pub(super) fn find(
+    space: &Space,
+    name: &str,
+    mode: Mode,
+    wish: &Register,
+) -> std::result::Result<Found, Errno> {
     if let Some(found) = super::pipe::find_alone(space, name, mode)? {
         return Ok(found);
     }
@@ -96,8 +101,12 @@ fn make(region: &Arc<Region>, name: &str, index: u32, side: Side) -> Result<Arc<
     let (rx, tx) = net::Interface::new(index).map_or((1, 1), |i| i.queues());
     let most = if side == Side::Host { 1 + cpus() } else { (rx + tx).max(2) };
     let full = || {
-        Error::new(ErrorKind::Invalid, name, format!("no room for {most} rings of {slots} slots in the region of interfaces"))
-            .cure("close other ports, or set RINGWAY_NETMAP_MEMORY (MiB) before the first program starts")
+        Error::new(
+            ErrorKind::Invalid,
+            name,
+            format!("no room for {most} rings of {slots} slots in the region of interfaces"),
+        )
+        .cure("close other ports, or set RINGWAY_NETMAP_MEMORY (MiB) before the first program starts")
     };
     let record = ledger.free_port().filter(|p| p.index < PORT_INTERFACES).ok_or_else(full)?;
     let first_ring = ledger.free_rings(most).ok_or_else(full)?;

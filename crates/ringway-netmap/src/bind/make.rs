@@ -39,9 +39,11 @@ pub(crate) fn interfaces_region(space: &Space) -> Result<Arc<Region>> {
         buf_size: BUF_SIZE,
     };
     let bytes = spec.layout().map_or(0, |layout| layout.total);
-    let map = mapped_array("netmap_region", bytes, 1, "netmap").map_err(|e| e.cure_if_denied("run as root"))?;
+    let map =
+        mapped_array("netmap_region", bytes, 1, "netmap").map_err(|e| e.cure_if_denied("run as root"))?;
     let memory = map.as_fd().try_clone_to_owned().map_err(|e| Error::io("netmap", "dup failed", e))?;
-    let map = map_id(memory.as_fd()).map_err(|e| Error::io("netmap", "asking for the id of a map failed", e))?;
+    let map =
+        map_id(memory.as_fd()).map_err(|e| Error::io("netmap", "asking for the id of a map failed", e))?;
     new_region(space, Some(INTERFACES), RegionKind::Interfaces, "interfaces", spec, (Some(memory), map))
 }
 
@@ -52,14 +54,25 @@ pub(crate) fn known_region(space: &Space, wanted: impl Fn(&Ledger) -> bool) -> R
 }
 
 /// A new region in a file.
-pub(crate) fn file_region(space: &Space, key: &str, rings: u32, slots: u32, extra_bufs: u32) -> Result<Arc<Region>> {
+pub(crate) fn file_region(
+    space: &Space,
+    key: &str,
+    rings: u32,
+    slots: u32,
+    extra_bufs: u32,
+) -> Result<Arc<Region>> {
     let buffers = FIRST_BUF + (rings * slots).max(1) + extra_bufs;
     let spec = RegionSpec { interfaces: 64, rings, slots, buffers, buf_size: PLAIN_BUF_SIZE };
     new_region(space, None, RegionKind::Virtual, key, spec, (None, 0))
 }
 
 /// A new region over memory that exists.
-pub(crate) fn switch_region(space: &Space, key: &str, spec: RegionSpec, memory: OwnedFd) -> Result<Arc<Region>> {
+pub(crate) fn switch_region(
+    space: &Space,
+    key: &str,
+    spec: RegionSpec,
+    memory: OwnedFd,
+) -> Result<Arc<Region>> {
     let map = map_id(memory.as_fd()).map_err(|e| Error::io(key, "asking for the id of a map failed", e))?;
     new_region(space, None, RegionKind::SwitchPort, key, spec, (Some(memory), map))
 }

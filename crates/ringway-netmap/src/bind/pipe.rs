@@ -18,6 +18,7 @@ use crate::region::Region;
 use crate::served::Settings;
 use crate::space::Space;
 use crate::sweep::sweep;
+use crate::vale::LastingPort;
 
 /// Rings and slots of a pipe at most.
 const RINGS_MAX: u32 = 256;
@@ -55,7 +56,8 @@ pub(super) fn find(
 
 /// The region that pipes of this parent lie in: that of interfaces, or one of their own.
 fn region(space: &Space, parent: &str, wish: &Register) -> Result<Arc<Region>> {
-    let is_interface = matches!(Target::parse(parent.as_bytes()), Ok(Target::Interface(_))) && net::exists(parent);
+    let is_interface =
+        matches!(Target::parse(parent.as_bytes()), Ok(Target::Interface(_))) && net::exists(parent);
     if is_interface {
         return interfaces_region(space);
     }
@@ -83,8 +85,12 @@ fn ends(region: &Region, (parent, id, end): Name<'_>, wish: &Register) -> Result
     let slots = slots.clamp(2, SLOTS_MAX.min(region.layout().slots));
     let rings = u32::from(wish.rings[0].max(wish.rings[2])).clamp(1, RINGS_MAX);
     let full = || {
-        Error::new(ErrorKind::Invalid, &names[0], format!("no room for a pipe of {rings} rings with {slots} slots"))
-            .cure("close other ports, or set RINGWAY_NETMAP_MEMORY (MiB) before the first program starts")
+        Error::new(
+            ErrorKind::Invalid,
+            &names[0],
+            format!("no room for a pipe of {rings} rings with {slots} slots"),
+        )
+        .cure("close other ports, or set RINGWAY_NETMAP_MEMORY (MiB) before the first program starts")
     };
     let first = region.ledger.free_rings(4 * rings).ok_or_else(full)?;
     let bufs = region.ledger.take_all_buffers(4 * rings * slots).ok_or_else(full)?;
@@ -131,13 +137,41 @@ fn bell(region: &Region, port: u32) -> Result<OwnedFd> {
     Ok(folder.dir.fifo(&format!("bell{port}"))?.into())
 }
 
-/// A persistent port that is in no switch.
-pub(super) fn find_alone(
-    _space: &Space,
-    _name: &str,
-    _mode: Mode,
-) -> std::result::Result<Option<Found>, Errno> {
-    Ok(None)
+/// A port that stays: its rings, or while it is in a switch the switch's.
+pub(super) fn find_alone(space: &Space, name: &str, mode: Mode) -> std::result::Result<Option<Found>, Errno> {
+    let Some(lasting) = LastingPort::find(space, name).map_err(|e| told(&e))? else { return Ok(None) };
+    if let Some(switch) = lasting.switch_now() {
+        return super::switch::find(space, &switch, name, mode).map(Some);
+    }
+    if !matches!(mode, Mode::AllNic | Mode::OneNic) {
+        return Err(Errno(libc::EINVAL));
+    }
+    let (region, index) = alone(space, &lasting).map_err(|e| told(&e))?;
+    let record = region.ledger.port(index);
+    let counts = [record.tx().len() as u32, 0, record.rx().len() as u32, 0];
+    let slots = record.slots();
+    Ok(Some(Found {
+        region,
+        port: Some(index),
+        host: None,
+        served: [None, None],
+        counts,
+        slots,
+        bells: Vec::new(),
+    }))
+}
+
+/// The rings of a port that is in no switch: what is sent is gone.
+fn alone(space: &Space, port: &LastingPort) -> Result<(Arc<Region>, u32)> {
+    let key = port.region_key();
+    if let Some(region) = known_region(space, |l| l.kind == RegionKind::Virtual && l.key == key)? {
+        let record = region.ledger.ports().find(|p| p.kind() == PortKind::Alone).map(|p| p.index);
+        return record
+            .map(|index| (region, index))
+            .ok_or_else(|| Error::new(ErrorKind::Busy, &key, "its rings are being freed").cure("try again"));
+    }
+    let [tx_rings, rx_rings] = port.rings;
+    own_rings(space, &key, PortKind::Alone, (tx_rings, rx_rings, port.slots), FILE_EXTRA)
 }
 
 /// A port whose rings nobody fills or empties, in a region of its own: what monitors have.

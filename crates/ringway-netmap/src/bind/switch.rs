@@ -19,6 +19,7 @@ use crate::region::Region;
 use crate::served::{Served, keep};
 use crate::space::Space;
 use crate::sweep::sweep;
+use crate::vale::on_switch;
 
 pub(super) fn find(space: &Space, switch: &str, port: &str, mode: Mode) -> std::result::Result<Found, Errno> {
     if !matches!(mode, Mode::AllNic | Mode::OneNic) {
@@ -30,7 +31,15 @@ pub(super) fn find(space: &Space, switch: &str, port: &str, mode: Mode) -> std::
     let record = region.ledger.port(served.index);
     let counts = [record.tx().len() as u32, 0, record.rx().len() as u32, 0];
     let (index, slots) = (served.index, record.slots());
-    Ok(Found { region, port: Some(index), host: None, served: [Some(served), None], counts, slots, bells: Vec::new() })
+    Ok(Found {
+        region,
+        port: Some(index),
+        host: None,
+        served: [Some(served), None],
+        counts,
+        slots,
+        bells: Vec::new(),
+    })
 }
 
 fn served(space: &Space, key: &str) -> Result<Arc<Served>> {
@@ -63,7 +72,8 @@ fn make(space: &Space, key: &str) -> Result<Arc<Served>> {
         buf_size: layout.buf_size,
     };
     let region = switch_region(space, key, spec, memory)?;
-    let record = region.ledger.free_port().ok_or_else(|| Error::new(ErrorKind::Busy, key, "no place for the port"))?;
+    let record =
+        region.ledger.free_port().ok_or_else(|| Error::new(ErrorKind::Busy, key, "no place for the port"))?;
     let facts = PortFacts {
         kind: PortKind::Served,
         name: key.to_owned(),
@@ -90,11 +100,5 @@ fn mark_buffers(region: &Region, record: &PortRecord<'_>) {
 
 fn open(key: &str) -> Result<Port> {
     let (switch, _) = key.split_once(':').unwrap_or((key, ""));
-    if !ringway::switch::switches().iter().any(|name| name == switch) {
-        ringway_switch::Switch::create(switch, &ringway_switch::SwitchSpec::default())
-            .map(drop)
-            .or_else(|e| if e.kind() == ErrorKind::Busy { Ok(()) } else { Err(e) })
-            .map_err(|e| e.cure_if_denied(format!("have root make it: `ringway switch create {switch}`")))?;
-    }
-    OpenOptions::new().open(key)
+    on_switch(switch, || OpenOptions::new().open(key))
 }

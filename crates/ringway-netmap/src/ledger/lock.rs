@@ -177,10 +177,8 @@ mod tests {
     #[allow(unsafe_code, reason = "loom's cells are reached by pointers")]
     fn one_thread_at_a_time_has_it() {
         loom::model(|| {
-            let shared = loom::sync::Arc::new((
-                loom::sync::atomic::AtomicU64::new(9),
-                loom::cell::UnsafeCell::new(0),
-            ));
+            let shared =
+                loom::sync::Arc::new((loom::sync::atomic::AtomicU64::new(9), loom::cell::UnsafeCell::new(0)));
             let threads = [1, 2].map(|me| {
                 let shared = shared.clone();
                 loom::thread::spawn(move || {

@@ -105,7 +105,11 @@ impl Ledger {
     /// Makes the ledger of a new region in an empty file.
     pub(crate) fn make(file: File, facts: &Facts) -> Result<Self> {
         let bad = || Error::new(ErrorKind::Invalid, &facts.key, "a region of these sizes is not possible");
-        let layout = facts.spec.layout().filter(|l| l.rings <= RINGS_MAX && l.interfaces <= BINDINGS_MAX).ok_or_else(bad)?;
+        let layout = facts
+            .spec
+            .layout()
+            .filter(|l| l.rings <= RINGS_MAX && l.interfaces <= BINDINGS_MAX)
+            .ok_or_else(bad)?;
         let io = |e| Error::io(&facts.key, "making the ledger of its region failed", e);
         file.set_len(bytes(&layout) as u64).map_err(io)?;
         let mem = Mmap::shared(file.as_fd(), bytes(&layout), 0, true).map_err(io)?;
@@ -126,7 +130,9 @@ impl Ledger {
     /// Opens a ledger; an error for a file that is none, or that was not finished.
     pub(crate) fn open(file: File) -> Result<Self> {
         const ON: &str = "ledger";
-        let bad = || Error::new(ErrorKind::Invalid, ON, "the file is no ledger of a region").cure("remove its folder");
+        let bad = || {
+            Error::new(ErrorKind::Invalid, ON, "the file is no ledger of a region").cure("remove its folder")
+        };
         let io = |e| Error::io(ON, "reading it failed", e);
         let len = file.metadata().map_err(io)?.size() as usize;
         if len < at::RINGS {
@@ -137,8 +143,15 @@ impl Ledger {
             return Err(bad());
         }
         let word = |k: usize| mem.u32(at::SPEC + 4 * k).load(Relaxed);
-        let spec = RegionSpec { interfaces: word(0), rings: word(1), slots: word(2), buffers: word(3), buf_size: word(4) };
-        let layout = spec.layout().filter(|l| l.rings <= RINGS_MAX && l.interfaces <= BINDINGS_MAX && bytes(l) == len);
+        let spec = RegionSpec {
+            interfaces: word(0),
+            rings: word(1),
+            slots: word(2),
+            buffers: word(3),
+            buf_size: word(4),
+        };
+        let layout =
+            spec.layout().filter(|l| l.rings <= RINGS_MAX && l.interfaces <= BINDINGS_MAX && bytes(l) == len);
         let layout = layout.ok_or_else(bad)?;
         let kind = RegionKind::of(mem.u32(at::KIND).load(Relaxed)).ok_or_else(bad)?;
         let id = mem.u32(at::ID).load(Relaxed) as u16;
@@ -157,7 +170,13 @@ impl Ledger {
     /// What the region was made with.
     pub(crate) fn spec(&self) -> RegionSpec {
         let l = &self.layout;
-        RegionSpec { interfaces: l.interfaces, rings: l.rings, slots: l.slots, buffers: l.bufs, buf_size: l.buf_size }
+        RegionSpec {
+            interfaces: l.interfaces,
+            rings: l.rings,
+            slots: l.slots,
+            buffers: l.bufs,
+            buf_size: l.buf_size,
+        }
     }
 
     /// Id of the map that holds the region, 0 for a file.
@@ -172,7 +191,11 @@ impl Ledger {
     /// The lock of all changes of ports, bindings and buffers.
     pub(crate) fn control(&self) -> Result<Held<'_>> {
         Held::take(self.mem.u64(at::CONTROL)).ok_or_else(|| {
-            Error::new(ErrorKind::Busy, &self.key, "a signal handler can't bind or close while its thread does")
+            Error::new(
+                ErrorKind::Busy,
+                &self.key,
+                "a signal handler can't bind or close while its thread does",
+            )
         })
     }
 

@@ -151,7 +151,9 @@ impl<'a> PortRecord<'a> {
     /// Forgets what a process had.
     pub(crate) fn remove_holder(&self, pid: u32, fd: i32) {
         let word = u64::from(pid) << 32 | u64::from(fd as u32);
-        (0..HOLDERS_MAX).filter(|k| self.holder(*k).load(Relaxed) == word).for_each(|k| self.holder(k).store(0, Relaxed));
+        (0..HOLDERS_MAX)
+            .filter(|k| self.holder(*k).load(Relaxed) == word)
+            .for_each(|k| self.holder(k).store(0, Relaxed));
     }
 
     /// Processes and their descriptors.

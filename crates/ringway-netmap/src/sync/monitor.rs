@@ -118,7 +118,14 @@ impl Bound {
 }
 
 /// Copies frames to one monitor; false when it has ended.
-fn feed(region: &Region, words: &RingWords<'_>, (mut at, end): (u32, u32), seen: Seen, fed: &Fed, ring: u32) -> bool {
+fn feed(
+    region: &Region,
+    words: &RingWords<'_>,
+    (mut at, end): (u32, u32),
+    seen: Seen,
+    fed: &Fed,
+    ring: u32,
+) -> bool {
     let to = &fed.region;
     if ring >= to.layout().rings {
         return false;

@@ -6,11 +6,11 @@ use ringway_abi::layout::{NS_BUF_CHANGED, NS_INDIRECT};
 use super::Skipped;
 use super::monitor::Seen;
 use crate::bound::Bound;
-use crate::memory::CallerMemory;
-use crate::sys::own_memory::OwnMemory;
 use crate::ledger::RegionKind;
+use crate::memory::CallerMemory;
 use crate::plan::{RingPlan, Service};
 use crate::region::RingWords;
+use crate::sys::own_memory::OwnMemory;
 
 /// Flag of a ring: the time of each sync is written.
 const NR_TIMESTAMP: u32 = 0x2;

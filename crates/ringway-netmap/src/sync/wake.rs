@@ -93,7 +93,9 @@ impl Bound {
             Service::Served { served, ring } => {
                 let record = self.record(plan);
                 let Some(mut held) = record.lock() else { return true };
-                let Some(local) = self.served[served as usize].tx(ring as usize, &mut held) else { return false };
+                let Some(local) = self.served[served as usize].tx(ring as usize, &mut held) else {
+                    return false;
+                };
                 local.catch_up(&record);
                 sleep.fds.push(local.ring.as_fd().as_raw_fd());
                 local.ring.arm_for_more().unwrap_or(true)
