@@ -10,11 +10,11 @@ PREFIX ?= /usr/local
 # The command without benchmarks, and the libraries, which `make install` takes. `make demo` and `make bench` build the command with them.
 all: setup
 	$(CARGO) build --release -p ringway-cli --no-default-features
-	$(CARGO) build --release -p ringway-preload
+	$(CARGO) build --release -p ringway-preload -p ringway-netmap
 	$(CARGO) build --release -p ringway-c
 	@install -d $(BUILT)
 	crates/ringway-c/c-library link $(TARGET)/libringway_c.a $(BUILT)
-	@install -m 755 $(TARGET)/ringway $(TARGET)/libringway_preload.so $(BUILT)/
+	@install -m 755 $(TARGET)/ringway $(TARGET)/libringway_preload.so $(TARGET)/libringway_netmap.so $(BUILT)/
 
 setup:
 	@scripts/setup
@@ -30,7 +30,7 @@ test:
 # processors; `scripts/test-kernels --help` tells how to try a part, or with hardware virtualisation.
 test-kernels:
 	@scripts/setup --kernels
-	$(CARGO) build -p ringway-cli -p ringway-preload
+	$(CARGO) build -p ringway-cli -p ringway-preload -p ringway-netmap
 	scripts/test-kernels
 
 # Each target 20 seconds; `scripts/fuzz` tells how to run one for longer.
@@ -92,12 +92,12 @@ bench-report:
 	$(TARGET)/ringway rfc2544 diff $(REPORT)/linux-bridge.json $(REPORT)/ringway-switch.json | tee $(REPORT)/diff.txt; \
 	echo "$(REPORT) has the pages, tables and numbers" >&2; exit $${status:-0}
 
-# The command, where it looks for it the library that `ringway run` puts under programs, and the C library with its header. Build with
+# The command, where it looks for them the libraries that `ringway run` puts under programs, and the C library with its header. Build with
 # `make all` first.
 install:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ringway
 	install -m 755 $(BUILT)/ringway $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 $(BUILT)/libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/
+	install -m 644 $(BUILT)/libringway_preload.so $(BUILT)/libringway_netmap.so $(DESTDIR)$(PREFIX)/lib/ringway/
 	for name in libpcap.so.0.8 libpcap.so.1 libpcap.so; do \
 		ln -sf libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/$$name; \
 	done

@@ -18,7 +18,7 @@ fn ringway_run(args: &[&str]) -> Ended {
     BUILT.call_once(|| {
         let release: &[&str] = if cfg!(debug_assertions) { &[] } else { &["--release"] };
         let build = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "ringway-preload"])
+            .args(["build", "--quiet", "--package", "ringway-preload", "--package", "ringway-netmap"])
             .args(release)
             .status();
         assert!(build.unwrap().success());
@@ -111,7 +111,7 @@ fn the_program_takes_over() {
 
 #[test]
 fn what_is_not_wanted_is_not_served() {
-    for (only, pcap) in [("pcap", true), ("socket", false)] {
+    for (only, pcap) in [("pcap", true), ("socket", false), ("netmap", false)] {
         let ended = ringway_run(&["--only", only, "env"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert!(ended.stdout.lines().any(|l| l == format!("RINGWAY_ONLY={only}")), "{ended:?}");
@@ -158,7 +158,32 @@ fn an_installation_is_whole() {
     for file in ["lib/libringway.so", "include/ringway.h", "lib/pkgconfig/ringway.pc"] {
         assert!(root.join("usr").join(file).is_file(), "{file}");
     }
+    let device = Command::new(root.join("usr/bin/ringway"))
+        .args(["run", "--", "test", "-c", "/dev/netmap"])
+        .env("RINGWAY_DIR", support::directory())
+        .output()
+        .unwrap();
+    assert!(libraries.join("libringway_netmap.so").is_file() && device.status.success(), "{device:?}");
     std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn programs_of_netmap_find_the_device() {
+    let open = ["sh", "-c", "test -c /dev/netmap && exec 3<>/dev/netmap && ! read line <&3"];
+    let ended = ringway_run(&[&["-v", "--"], &open[..]].concat());
+    assert!(ended.stderr.contains("libringway_netmap.so:"), "before the other one: {ended:?}");
+    assert_eq!(ended.code, Some(0), "nothing can be read from it: {ended:?}");
+    // With both libraries, as with the one: its own tests say what these programs do.
+    for name in ["travels", "waits"] {
+        let (own, source) = (concat!(env!("CARGO_MANIFEST_DIR"), "/../ringway-netmap"), format!("{name}.c"));
+        let source = std::fs::read_to_string(format!("{own}/tests/c/{source}")).unwrap();
+        let include = [format!("-I{own}/include"), format!("-I{own}/tests/c")];
+        let program = compile(name, &source, &[&include[0], &include[1], "-lpthread"]);
+        let ended = ringway_run(&["--", program.to_str().unwrap()]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{name}: {ended:?}");
+    }
+    let other = ringway_run(&[&["--only", "pcap", "--"], &open[..]].concat());
+    assert_eq!(other.code, Some(1), "{other:?}");
 }
 
 #[test]

@@ -123,6 +123,7 @@ impl Drop for Bound {
     /// Frees what nobody uses now, when this was the last copy of the binding.
     fn drop(&mut self) {
         self.served.clear();
+        self.crossings = Crossings::default();
         for hold in &mut self.holds {
             hold.proof = None;
         }
@@ -132,6 +133,9 @@ impl Drop for Bound {
             return;
         }
         let Ok(space) = Space::enter() else { return };
+        if let [own, watched] = &self.holds[..] {
+            forget_monitor(&watched.region, own.region.ledger.id);
+        }
         for hold in self.holds.drain(..) {
             let Ok(control) = hold.region.ledger.control() else { continue };
             let used = sweep(&hold.region);
@@ -140,5 +144,14 @@ impl Drop for Bound {
                 space.remove(folder);
             }
         }
+    }
+}
+
+/// Has the rings of a region forget the monitor whose rings are in region `id`.
+fn forget_monitor(watched: &Region, id: u16) {
+    for number in watched.ledger.ports().flat_map(|port| port.rings()).filter(|n| *n < watched.layout().rings) {
+        let record = watched.ledger.ring(number);
+        let Some(_held) = record.lock() else { continue };
+        record.monitors().filter(|word| (word >> 16) as u16 == id).for_each(|word| record.remove_monitor(word));
     }
 }

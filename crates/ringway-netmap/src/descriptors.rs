@@ -1,4 +1,4 @@
-//! Which numbers of the process are netmap descriptors. Those that stand for one open file description have one [`Descriptor`].
+//! Which numbers of the process are netmap descriptors. Numbers that stand for one open file description have one [`Descriptor`].
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ringway_shim::Table;
 
 use crate::descriptor::Descriptor;
-use crate::epolls;
 use crate::sys::counted::{Counted, Use};
 use crate::sys::kernel;
+use crate::{epolls, internal};
 
 /// Where a descriptor is while calls use it.
 pub(crate) type Place = Counted<Descriptor>;
@@ -83,6 +83,11 @@ pub(crate) fn place_of(fd: RawFd) -> Option<&'static Place> {
     place(fd)
 }
 
+fn set(fd: RawFd, place: &'static Place) {
+    internal::reached(fd);
+    TABLE.set(fd, place);
+}
+
 /// Makes a number one that stands for this descriptor; false when the number is too large.
 pub(crate) fn add(fd: RawFd, descriptor: Descriptor) -> bool {
     if !TABLE.has_room(fd) {
@@ -100,7 +105,7 @@ pub(crate) fn add(fd: RawFd, descriptor: Descriptor) -> bool {
 fn join(held: &mut Held, fd: RawFd, inode: u64) -> bool {
     let Some(named) = held.0.iter_mut().find(|n| n.numbers > 0 && n.inode == inode) else { return false };
     named.numbers += 1;
-    TABLE.set(fd, named.place);
+    set(fd, named.place);
     true
 }
 
@@ -112,7 +117,7 @@ fn put(held: &mut Held, fd: RawFd, descriptor: Descriptor) {
         left = named.place.begin(descriptor).err();
         if left.is_none() {
             (named.inode, named.numbers) = (inode, 1);
-            TABLE.set(fd, named.place);
+            set(fd, named.place);
         }
     }
     if let Some(descriptor) = left {
@@ -120,7 +125,7 @@ fn put(held: &mut Held, fd: RawFd, descriptor: Descriptor) {
         // A new place is free.
         let _ = place.begin(descriptor);
         held.0.push(Named { place, inode, numbers: 1 });
-        TABLE.set(fd, place);
+        set(fd, place);
     }
     OPEN.fetch_add(1, Relaxed);
 }
@@ -133,7 +138,7 @@ pub(crate) fn alias(from: RawFd, to: RawFd) {
         && let Some(named) = held.0.iter_mut().find(|n| std::ptr::eq(n.place, place))
     {
         named.numbers += 1;
-        TABLE.set(to, place);
+        set(to, place);
     }
 }
 
@@ -182,7 +187,7 @@ pub(crate) fn find(fd: RawFd) -> Option<Use<Descriptor>> {
 fn pass_over(fd: RawFd) -> Option<Use<Descriptor>> {
     let _held = hold();
     if is_unknown(fd) {
-        TABLE.set(fd, &OTHER);
+        set(fd, &OTHER);
     }
     None
 }

@@ -1,25 +1,37 @@
 //! Numbers of descriptors that this library has for itself. A program that becomes a daemon closes every number: these stay open.
 //!
-//! What the library calls opens descriptors on its own. So [`track`] looks which numbers are new when a call has opened something, and keeps
-//! such as this library has: objects of eBPF, memory, sockets of packets, event counters, namespaces, files of the run directory. Another
-//! thread of the program that makes one of the same kind in that time would find that it can't close it.
+//! What the library calls opens descriptors on its own. So [`track`] looks which numbers are new when a call has opened something. It keeps
+//! the kinds that this library has: objects of eBPF, memory, sockets of packets, event counters, namespaces, files of the run directory.
+//!
+//! What another thread of the program opens in that time is the program's: hooks say so. One of the same kinds that it opens by a system
+//! call, past libc, it could not close.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::*};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ringway_shim::FDS;
+use rustix::fs::{Dir, Mode, OFlags};
 
 use crate::sys::kernel::{self, Kind};
 
 /// What each number stood for when it was noted; 0: it is not the library's.
 static NOTED: [AtomicU64; FDS] = [const { AtomicU64::new(0) }; FDS];
 
+/// A bit for each number that the program got since a call is tracked.
+static GIVEN: [AtomicU64; FDS / 64] = [const { AtomicU64::new(0) }; FDS / 64];
+
+/// The library knows nothing about numbers above it.
+static HIGHEST: AtomicI32 = AtomicI32::new(-1);
+
+/// Whether a call is tracked.
+static TRACKING: AtomicBool = AtomicBool::new(false);
+
 /// Held while a call is tracked: numbers that another call opened are not its own.
-static TRACKING: Mutex<()> = Mutex::new(());
+static TRACKED: Mutex<()> = Mutex::new(());
 
 /// Keeps calls from being tracked.
 pub(crate) type Held = MutexGuard<'static, ()>;
@@ -33,7 +45,7 @@ fn slot(fd: RawFd) -> Option<&'static AtomicU64> {
 }
 
 pub(crate) fn hold() -> Held {
-    TRACKING.lock().unwrap_or_else(PoisonError::into_inner)
+    TRACKED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Calls `open`, and notes the descriptors that it leaves open as the library's. The thread must be inside the library.
@@ -42,22 +54,31 @@ pub fn track<T>(open: impl FnOnce() -> T) -> T {
         return open(); // the outer call tracks
     }
     let held = hold();
+    GIVEN.iter().for_each(|word| word.store(0, Relaxed));
+    TRACKING.store(true, SeqCst);
     let before = numbers();
     let done = open();
-    for fd in numbers().difference(&before) {
-        if is_kind_of_library(*fd) {
-            note(*fd);
+    for fd in numbers().difference(&before).copied().filter(|fd| is_kind_of_library(*fd)) {
+        note(fd);
+        // In this order: the program's thread sets the bit, then takes the note away.
+        if was_given(fd) {
+            forget(fd);
         }
     }
+    TRACKING.store(false, SeqCst);
     drop(held);
     INSIDE.set(false);
     done
 }
 
-/// The numbers that are open.
+/// The numbers that are open, but for the one that lists them.
 fn numbers() -> BTreeSet<RawFd> {
-    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::open("/proc/self/fd", flags, Mode::empty()) else { return BTreeSet::new() };
+    let own = folder.as_raw_fd();
+    let entries = Dir::new(folder).into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|e| e.file_name().to_str().ok()?.parse().ok());
+    numbers.filter(|fd| *fd != own).collect()
 }
 
 /// Whether the library has descriptors of such a kind.
@@ -76,14 +97,62 @@ fn is_kind_of_library(fd: RawFd) -> bool {
 /// Notes a number as the library's.
 pub fn note(fd: RawFd) {
     if let (Some(slot), Some(kind)) = (slot(fd), kernel::kind(fd)) {
-        slot.store(mark(kind), Relaxed);
+        reached(fd);
+        slot.store(mark(kind), SeqCst);
     }
 }
 
-/// Forgets a number: the library closed it, or gave it to the program.
+/// Forgets a number: the library closed it.
 pub fn forget(fd: RawFd) {
     if let Some(slot) = slot(fd) {
-        slot.store(0, Relaxed);
+        slot.store(0, SeqCst);
+    }
+}
+
+/// The library knows something about a number.
+pub(crate) fn reached(fd: RawFd) {
+    HIGHEST.fetch_max(fd, Relaxed);
+}
+
+/// The highest number that the library ever knew something about.
+pub(crate) fn highest() -> RawFd {
+    HIGHEST.load(Relaxed)
+}
+
+fn bit(fd: RawFd) -> Option<(&'static AtomicU64, u64)> {
+    let number = usize::try_from(fd).ok()?;
+    Some((GIVEN.get(number / 64)?, 1 << (number % 64)))
+}
+
+fn was_given(fd: RawFd) -> bool {
+    bit(fd).is_some_and(|(word, bit)| word.load(SeqCst) & bit != 0)
+}
+
+/// The program got a new number, or two.
+#[inline]
+pub(crate) fn given(fds: &[RawFd]) {
+    if TRACKING.load(SeqCst) || fds.iter().any(|fd| was_noted(*fd)) {
+        give(fds);
+    }
+}
+
+#[cold]
+fn give(fds: &[RawFd]) {
+    for fd in fds {
+        if let Some((word, bit)) = bit(*fd) {
+            word.fetch_or(bit, SeqCst);
+        }
+        forget(*fd);
+    }
+}
+
+/// The program closes a number: it may be the library's next.
+#[inline]
+pub(crate) fn returned(fd: RawFd) {
+    if TRACKING.load(SeqCst)
+        && let Some((word, bit)) = bit(fd)
+    {
+        word.fetch_and(!bit, SeqCst);
     }
 }
 
@@ -114,7 +183,7 @@ fn mark(kind: Kind) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::{AsRawFd, OwnedFd};
+    use std::os::fd::OwnedFd;
 
     #[test]
     fn what_a_call_opens_is_noted_by_its_kind() {
@@ -124,6 +193,21 @@ mod tests {
         assert!(is(mine.as_raw_fd()) && !is(theirs.as_raw_fd()));
         forget(mine.as_raw_fd());
         assert!(!was_noted(mine.as_raw_fd()));
+    }
+
+    #[test]
+    fn what_the_program_got_meanwhile_is_its_own() {
+        let pair = std::os::unix::net::UnixStream::pair;
+        let (own, theirs) = track(|| {
+            let (own, theirs) = pair().unwrap();
+            given(&[theirs.as_raw_fd()]);
+            (own, theirs)
+        });
+        assert!(is(own.as_raw_fd()) && !is(theirs.as_raw_fd()));
+        let late = track(|| pair().unwrap().0);
+        given(&[late.as_raw_fd()]);
+        assert!(!is(late.as_raw_fd()), "a thread that was late to say so");
+        forget(own.as_raw_fd());
     }
 
     #[test]

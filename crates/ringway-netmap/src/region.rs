@@ -91,6 +91,12 @@ impl Region {
         ring.set_cursors(0, if is_rx { 0 } else { slots - 1 });
     }
 
+    /// Numbers a ring, of a host, behind those of its NIC.
+    pub(crate) fn set_ringid(&self, number: u32, ringid: u32) {
+        let word = self.mem.u32(self.layout().ring(number) + at::RINGID);
+        word.store(word.load(Relaxed) & 0xffff_0000 | ringid & 0xffff, Relaxed);
+    }
+
     /// Writes the interface descriptor of a binding; returns its offset.
     pub(crate) fn describe(&self, index: u32, facts: &InterfaceFacts) -> usize {
         let base = self.interface(index);

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 
 use ringway_count::make_directory;
 use ringway_sys::error::{Error, ErrorKind, Result};
@@ -27,8 +28,8 @@ const ALIVE: i64 = 1 << 32;
 #[derive(Debug)]
 pub(crate) struct Space {
     dir: PrivateDir,
-    /// Has the lock.
-    _lock: File,
+    /// Has the lock, and the id that the last region got.
+    lock: File,
 }
 
 /// The folder of a region.
@@ -50,7 +51,7 @@ impl Space {
         let dir = all.make_dir(&netns_inode().map_err(io)?.to_string())?;
         let lock = dir.open_or_create("lock")?;
         lock_byte(lock.as_fd(), 0, true).map_err(io)?;
-        Ok(Self { dir, _lock: lock })
+        Ok(Self { dir, lock })
     }
 
     /// The folders with their ledgers. Those that were not finished, or whose last binding was killed, are removed.
@@ -71,16 +72,26 @@ impl Space {
         }
     }
 
-    /// Makes the folder of a new region; of this id, or of the next one that is free.
+    /// Makes the folder of a new region; of this id, or of one that no region had for long.
     pub(crate) fn make(&self, id: Option<u16>) -> Result<(Folder, u16)> {
-        let names = self.dir.names();
-        let free = |id: &u16| !names.contains(&id.to_string());
-        let id = id.or_else(|| (INTERFACES + 1..u16::MAX).find(free)).ok_or_else(|| {
+        let id = id.or_else(|| self.next_id()).ok_or_else(|| {
             Error::new(ErrorKind::Busy, "netmap", "65,000 regions are in use").cure("end some programs")
         })?;
         let name = id.to_string();
         self.dir.remove_dir(&name)?;
         Ok((Folder { dir: self.dir.make_dir(&name)?, name }, id))
+    }
+
+    /// The next id that is free. Ids go round, so that a process that remembers a region finds no other one in its place.
+    fn next_id(&self) -> Option<u16> {
+        let mut last = [0; 2];
+        let _ = self.lock.read_at(&mut last, 0); // a new file has none
+        let names = self.dir.names();
+        let free = |id: &u16| *id > INTERFACES && !names.contains(&id.to_string());
+        let after = u16::from_ne_bytes(last);
+        let id = (after.saturating_add(1)..u16::MAX).chain(0..=after).find(free)?;
+        let _ = self.lock.write_at(&id.to_ne_bytes(), 0); // else the next one is the same
+        Some(id)
     }
 
     /// The folder of a region that has this id.
@@ -111,9 +122,9 @@ impl Space {
 /// The proof that a binding is alive: as long as a copy of this descriptor is open somewhere, or waits in a queue.
 pub(crate) fn hold_binding(folder: &Folder, binding: u32) -> Result<File> {
     let proof = folder.dir.open_file("ledger")?;
-    match lock_byte(proof.as_fd(), ALIVE + i64::from(binding), false) {
-        Ok(true) => Ok(proof),
-        Ok(false) => Err(Error::new(ErrorKind::Busy, "netmap", "the binding is in use")),
+    // Who looks whether it is alive has the lock for a moment.
+    match lock_byte(proof.as_fd(), ALIVE + i64::from(binding), true) {
+        Ok(_) => Ok(proof),
         Err(e) => Err(Error::io("netmap", "locking the binding failed", e)),
     }
 }

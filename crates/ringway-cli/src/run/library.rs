@@ -1,4 +1,4 @@
-//! Where the library is that is put under a program.
+//! Where the libraries are that are put under a program.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, symlink};
@@ -9,23 +9,28 @@ use crate::failure::Failure;
 /// What the dynamic linker gets to know.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The file for `LD_PRELOAD`.
+    /// The file for `LD_PRELOAD` that serves libpcap's functions and packet sockets.
     pub(super) preload: PathBuf,
+    /// The one that serves netmap's device, before the other.
+    pub(super) netmap: PathBuf,
     /// The directory for `LD_LIBRARY_PATH`, where programs that load libpcap by another name find it.
     pub(super) search: Option<PathBuf>,
 }
 
 const LIBRARY: &str = "libringway_preload.so";
+const NETMAP: &str = "libringway_netmap.so";
 
 /// Names under which programs load libpcap at run time.
 const ALIASES: [&str; 3] = ["libpcap.so.0.8", "libpcap.so.1", "libpcap.so"];
 
-/// Finds the library.
+/// Finds the libraries.
 pub(super) fn find() -> Result<Found, Failure> {
     let dirs = directories();
-    let preload = locate(&dirs).ok_or_else(|| missing(&dirs))?;
-    let search = preload.parent().and_then(aliases);
-    Ok(Found { preload, search })
+    let preload = locate(LIBRARY, &dirs)?;
+    let beside = preload.parent().unwrap_or(Path::new("/"));
+    let netmap = locate(NETMAP, &[beside.to_owned()])?;
+    let search = aliases(beside);
+    Ok(Found { preload, netmap, search })
 }
 
 /// The directory of `RINGWAY_LIB` alone, or the directories of this command: of a build, and of an installation.
@@ -39,14 +44,15 @@ fn directories() -> Vec<PathBuf> {
     vec![beside, installed]
 }
 
-fn locate(dirs: &[PathBuf]) -> Option<PathBuf> {
-    dirs.iter().filter_map(|dir| dir.join(LIBRARY).canonicalize().ok()).find(|path| path.is_file())
+fn locate(library: &str, dirs: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let mut found = dirs.iter().filter_map(|dir| dir.join(library).canonicalize().ok());
+    found.find(|path| path.is_file()).ok_or_else(|| missing(library, dirs))
 }
 
-fn missing(dirs: &[PathBuf]) -> Failure {
+fn missing(library: &str, dirs: &[PathBuf]) -> Failure {
     let dirs: Vec<_> = dirs.iter().map(|d| d.display().to_string()).collect();
     let cure = "build it with `make all`, or name its directory in RINGWAY_LIB";
-    Failure::Other(format!("{LIBRARY} is not in {}; {cure}", dirs.join(" or ")))
+    Failure::Other(format!("{library} is not in {}; {cure}", dirs.join(" or ")))
 }
 
 /// A directory in which the library of `dir` has all its names: that directory itself when it was installed so, else one in it,

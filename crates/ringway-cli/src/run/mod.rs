@@ -1,9 +1,9 @@
-//! `ringway run`: starts an unmodified program with Ringway's library under it.
+//! `ringway run`: starts an unmodified program with Ringway's libraries under it.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `program` | which file it is, and whether a library can be put under it |
-//! | `library` | where it is |
+//! | `library` | where they are |
 
 mod library;
 mod program;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long)]
     copy: bool,
 
-    /// Serve only calls of libpcap, or only packet sockets
+    /// Serve only calls of libpcap, only packet sockets, or only netmap's device
     #[arg(long, value_name = "WHAT")]
     only: Option<Only>,
 
@@ -52,6 +52,7 @@ pub(crate) struct Args {
 enum Only {
     Pcap,
     Socket,
+    Netmap,
 }
 
 const EXAMPLES: &str = "\
@@ -62,8 +63,10 @@ of this host that look at the interface do not see them (--batch-us 0 stops that
 send packet by packet). A user without CAP_NET_RAW has packet sockets of interfaces that are mapped to ports
 of switches that are his.
 
-The library that does it lies beside this command, in ../lib/ringway, or in the directory that
-RINGWAY_LIB names. Programs that are linked statically, and those that gain rights when they are started
+Programs that were written for netmap find /dev/netmap, without a kernel module.
+
+The libraries that do it lie beside this command, in ../lib/ringway, or in the directory that
+RINGWAY_LIB names: libringway_preload.so and libringway_netmap.so. Programs that are linked statically, and those that gain rights when they are started
 (setuid), can't be run so. The program takes this process over, with its signals and exit status.
 
 Examples:
@@ -118,9 +121,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// What the library and the dynamic linker read.
 fn settings(args: &Args, found: &library::Found) -> Vec<(&'static str, OsString)> {
-    let mut all = vec![("LD_PRELOAD", joined(&found.preload, "LD_PRELOAD"))];
-    if let Some(dir) = &found.search {
-        all.push(("LD_LIBRARY_PATH", joined(dir, "LD_LIBRARY_PATH")));
+    // Netmap's device comes first: that library has the other one pass its own calls on.
+    let libraries: &[&Path] = match args.only {
+        None => &[&found.netmap, &found.preload],
+        Some(Only::Netmap) => &[&found.netmap],
+        Some(Only::Pcap | Only::Socket) => &[&found.preload],
+    };
+    let mut all = vec![("LD_PRELOAD", joined(libraries, "LD_PRELOAD"))];
+    // Without calls of libpcap to serve, programs find the system's.
+    if let Some(dir) = found.search.as_ref().filter(|_| args.only != Some(Only::Netmap)) {
+        all.push(("LD_LIBRARY_PATH", joined(&[dir], "LD_LIBRARY_PATH")));
     }
     if !args.map.is_empty() {
         all.push(("RINGWAY_MAP", args.map.join(",").into()));
@@ -140,10 +150,10 @@ fn settings(args: &Args, found: &library::Found) -> Vec<(&'static str, OsString)
     all
 }
 
-/// The path, and behind it the paths that the variable has already.
-fn joined(path: &Path, variable: &str) -> OsString {
+/// The paths, and behind them the paths that the variable has already.
+fn joined(paths: &[&Path], variable: &str) -> OsString {
     let old = std::env::var_os(variable).filter(|v| !v.is_empty());
-    let all: Vec<OsString> = std::iter::once(path.as_os_str().to_owned()).chain(old).collect();
+    let all: Vec<OsString> = paths.iter().map(|path| path.as_os_str().to_owned()).chain(old).collect();
     all.join(":".as_ref())
 }
 

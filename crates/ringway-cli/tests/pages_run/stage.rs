@@ -143,13 +143,14 @@ pub(crate) fn programs() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_ringway")).parent().unwrap()
 }
 
-/// Cargo does not build the library for tests.
+/// Cargo does not build the libraries for tests.
 fn build_library() {
     static BUILT: Once = Once::new();
     BUILT.call_once(|| {
         let release: &[&str] = if cfg!(debug_assertions) { &[] } else { &["--release"] };
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "ringway-preload"]).args(release);
+        build.args(["build", "--quiet", "--package", "ringway-preload", "--package", "ringway-netmap"]);
+        build.args(release);
         assert!(build.status().unwrap().success());
     });
 }

@@ -132,6 +132,10 @@ fn make(region: &Arc<Region>, name: &str, index: u32, side: Side) -> Result<Arc<
     };
     record.begin(&facts);
     begin_rings(region, &record, &port);
+    if side == Side::Host {
+        record.tx().zip(tx..).for_each(|(number, id)| region.set_ringid(number, id));
+        record.rx().zip(rx..).for_each(|(number, id)| region.set_ringid(number, id));
+    }
     give_spare(region, &record, &bufs);
     Ok(local().add_served(Served::new(region, record.index, port, keeper)))
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use ringway_shim::{FDS, fail};
+use ringway_shim::fail;
 
 use crate::inside::Inside;
 use crate::sys::real;
@@ -22,8 +22,9 @@ fn is_kept(fd: c_int) -> bool {
     }
 }
 
-/// Forgets what a number stood for, which is about to be closed.
+/// Forgets what a number stood for, which is about to be closed, or was.
 pub(super) fn closing(fd: c_int) {
+    internal::returned(fd);
     if (!descriptors::is_unknown(fd) || epolls::is(fd))
         && process::is_here()
         && let Some(_inside) = Inside::enter()
@@ -55,7 +56,8 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
         return unsafe { real::close_range(from, to, flags) };
     }
     let mut next = from;
-    for fd in from..=to.min(FDS as u32 - 1) {
+    let known = u32::try_from(internal::highest()).map_or(0, |highest| highest + 1);
+    for fd in from..known.min(to.saturating_add(1)) {
         if is_kept(fd as c_int) {
             // SAFETY: the caller's arguments, but for what is kept.
             if next < fd && unsafe { real::close_range(next, fd - 1, flags) } < 0 {

@@ -7,6 +7,7 @@ use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespe
 use ringway_shim::fail;
 
 use super::find::find;
+use super::given::received;
 use crate::descriptors;
 use crate::inside::Inside;
 use crate::sys::real;
@@ -31,6 +32,22 @@ macro_rules! refused {
     )*};
 }
 
+/// # Safety
+/// As recvmsg(2).
+#[cfg_attr(not(any(test, fuzzing)), unsafe(no_mangle))]
+pub unsafe extern "C-unwind" fn recvmsg(fd: c_int, msg: *mut msghdr, flags: c_int) -> ssize_t {
+    if is_netmap(fd) {
+        return fail(libc::ENOTSOCK) as ssize_t;
+    }
+    // SAFETY: the caller's arguments.
+    let n = unsafe { real::recvmsg(fd, msg, flags) };
+    if n >= 0 {
+        // SAFETY: the kernel has just filled the message.
+        unsafe { received(msg) };
+    }
+    n
+}
+
 refused! {
     read as read(bytes: *mut c_void, len: size_t) -> ssize_t, EINVAL;
     __read_chk as read_chk(bytes: *mut c_void, len: size_t, room: size_t) -> ssize_t, EINVAL;
@@ -45,7 +62,6 @@ refused! {
     __recvfrom_chk as recvfrom_chk(
         bytes: *mut c_void, len: size_t, room: size_t, flags: c_int, from: *mut sockaddr, fromlen: *mut socklen_t
     ) -> ssize_t, ENOTSOCK;
-    recvmsg as recvmsg(msg: *mut msghdr, flags: c_int) -> ssize_t, ENOTSOCK;
     recvmmsg as recvmmsg(msgs: *mut mmsghdr, n: c_uint, flags: c_int, wait: *mut timespec) -> c_int, ENOTSOCK;
     send as send(bytes: *const c_void, len: size_t, flags: c_int) -> ssize_t, ENOTSOCK;
     sendto as sendto(

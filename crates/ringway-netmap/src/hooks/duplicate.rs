@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use ringway_shim::fail;
 
 use super::close::closing;
+use super::given::given;
 use crate::inside::Inside;
 use crate::sys::real;
 use crate::{descriptors, epolls, internal, process};
@@ -15,6 +16,7 @@ fn copied(from: c_int, to: c_int) -> c_int {
         return to;
     }
     closing(to);
+    given(&[to]);
     if (descriptors::is(from) || epolls::is(from))
         && process::is_here()
         && let Some(_inside) = Inside::enter()

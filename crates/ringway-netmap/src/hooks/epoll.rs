@@ -13,14 +13,17 @@ use crate::inside::Inside;
 use crate::memory::{CallerMemory, Errno};
 use crate::sys::own_memory::OwnMemory;
 use crate::sys::real;
-use crate::{descriptors, epolls};
+use crate::{descriptors, epolls, internal, process};
 
 /// The program made an epoll, perhaps.
 fn made(epoll: c_int) -> c_int {
     if epoll >= 0
         && let Some(_inside) = Inside::enter()
     {
+        process::prepare();
+        descriptors::remove(epoll);
         epolls::add(epoll);
+        internal::given(&[epoll]);
     }
     epoll
 }

@@ -9,7 +9,7 @@ use crate::sys::counted::Use;
 use crate::{descriptors, process};
 
 /// The path of the device.
-const DEVICE: &[u8] = b"/dev/netmap\0";
+pub(super) const DEVICE: [u8; 12] = *b"/dev/netmap\0";
 
 /// What the number stands for by the kernel's word. The thread is inside the library.
 pub(super) fn find(fd: c_int) -> Option<Use<Descriptor>> {
@@ -25,7 +25,7 @@ pub(super) fn discover(fd: c_int) -> bool {
 /// Looks at the numbers that a poll found hung up: the other end of a netmap descriptor's socket is closed. Whether one is such a descriptor.
 pub(super) fn discover_among(fds: &[pollfd]) -> bool {
     let hung_up = fds.iter().filter(|p| p.revents & libc::POLLHUP != 0);
-    hung_up.fold(false, |found, p| discover(p.fd) || found)
+    hung_up.filter(|p| discover(p.fd)).count() > 0
 }
 
 /// Whether a path is that of the device.

@@ -13,6 +13,7 @@ mod duplicate;
 mod epoll;
 mod exists;
 mod find;
+mod given;
 mod open;
 mod poll;
 mod select;

@@ -98,8 +98,9 @@ impl Bound {
     #[inline]
     fn look_tx(&self, ring: &RingPlan, wanted: bool) -> i16 {
         let words = self.words(ring);
-        let unsent = words.head() != self.record(ring).range().0;
-        if (unsent || wanted && words.cur() == words.tail()) && self.tx(ring).is_err() {
+        let (first, tail) = self.record(ring).range();
+        let unsent = words.head() != first;
+        if (unsent || wanted && words.cur() == tail || words.tail() != tail) && self.tx(ring).is_err() {
             return libc::POLLERR;
         }
         if words.cur() == words.tail() { 0 } else { OUT }
@@ -108,8 +109,9 @@ impl Bound {
     #[inline]
     fn look_rx(&self, ring: &RingPlan) -> i16 {
         let words = self.words(ring);
-        let passed = words.head() != self.record(ring).range().0;
-        if (passed || words.cur() == words.tail()) && self.rx(ring).is_err() {
+        let (first, tail) = self.record(ring).range();
+        let passed = words.head() != first;
+        if (passed || words.cur() == tail || words.tail() != tail) && self.rx(ring).is_err() {
             return libc::POLLERR;
         }
         if words.cur() == words.tail() { 0 } else { IN }

@@ -35,7 +35,7 @@ impl Bound {
         let room = to.slots - 1 - to.dist(there.range().0, produced);
         let count = whole_frames(&words, before.0, words.dist(before.0, head).min(room));
         let (first, end) = exchange(&there, (&words, before.0), (&to, produced), count);
-        let tail = cursor::prev(first, words.slots);
+        let tail = writers_tail(&there, first, end, words.slots);
         record.set_range(first, tail);
         record.count_sync();
         words.set_tail(tail);
@@ -52,11 +52,19 @@ impl Bound {
         Ok(())
     }
 
-    /// Room for a writer that may sleep until there is some.
+    /// Whether a writer would find more slots now than it has.
     pub(super) fn pipe_has_room(&self, plan: &RingPlan, peer: u32) -> bool {
         let there = self.region().ledger.ring(peer);
-        let used = cursor::dist(there.range().0, there.produced(), plan.slots);
-        used < plan.slots - 1
+        let first = self.record(plan).range().0;
+        writers_tail(&there, first, there.produced(), plan.slots) != self.words(plan).tail()
+    }
+
+    /// Shows monitors of the writer's ring, which look late, what the reader gave back in slots `[at, end)`.
+    pub(super) fn show_passed(&self, writer: u32, words: &RingWords<'_>, span: (u32, u32)) {
+        let record = self.region().ledger.ring(writer);
+        if record.is_monitored() {
+            self.show(&record, words, span, Seen::Consumed { sent: true });
+        }
     }
 
     /// After a kill between the two stores of an exchange both rings name one buffer, and the journal has the other one.
@@ -73,6 +81,14 @@ impl Bound {
             from.set_slot(i, Slot { buf: journal, len: 0, flags: NS_BUF_CHANGED });
         }
     }
+}
+
+/// Where the slots end that a writer has. It may have as many frames on their way as a ring holds: a slot is free when the reader gave
+/// back the one that it was exchanged for.
+#[inline]
+fn writers_tail(there: &RingRecord<'_>, first: u32, produced: u32, slots: u32) -> u32 {
+    let used = cursor::dist(there.range().0, produced, slots);
+    cursor::add(first, slots - 1 - used, slots)
 }
 
 /// How many of `count` slots make whole frames.

@@ -97,6 +97,9 @@ impl Bound {
         if record.is_monitored() {
             self.show(&record, &words, (before.0, head), Seen::Consumed { sent: false });
         }
+        if let Service::Pipe { peer, .. } = plan.service {
+            self.show_passed(peer, &words, (before.0, head));
+        }
         let tail = record.produced();
         record.set_range(head, tail);
         record.count_sync();

@@ -29,6 +29,12 @@ ringway_shim::next_functions! {
     "__xstat64" xstat64(version: c_int, path: *const c_char, to: *mut libc::stat) -> c_int;
     "__lxstat64" lxstat64(version: c_int, path: *const c_char, to: *mut libc::stat) -> c_int;
     "statx" statx(at: c_int, path: *const c_char, flags: c_int, mask: c_uint, to: *mut libc::statx) -> c_int;
+    "socket" socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
+    "socketpair" socketpair(domain: c_int, kind: c_int, protocol: c_int, fds: *mut c_int) -> c_int;
+    "accept" accept(fd: c_int, from: *mut sockaddr, len: *mut socklen_t) -> c_int;
+    "accept4" accept4(fd: c_int, from: *mut sockaddr, len: *mut socklen_t, flags: c_int) -> c_int;
+    "eventfd" eventfd(count: c_uint, flags: c_int) -> c_int;
+    "memfd_create" memfd_create(name: *const c_char, flags: c_uint) -> c_int;
     "close" close(fd: c_int) -> c_int;
     "close_range" close_range(from: u32, to: u32, flags: c_int) -> c_int;
     "dup" dup(fd: c_int) -> c_int;

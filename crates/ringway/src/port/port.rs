@@ -108,9 +108,12 @@ impl Port {
         CounterWatch { registration: self.registration.clone(), control: self.control.clone() }
     }
 
-    /// The port for another process, which then serves it as well; that process [imports](Self::import) it. The processes sync each
-    /// ring in turn, under a lock of their own. `None` for a port that can't be shared: one that is neither of an interface nor of a
-    /// switch, takes only some frames, or has too many rings for a message.
+    /// The port for another process, which [imports](Self::import) it and then serves it as well. The processes sync each ring in turn,
+    /// under a lock of their own. `None` for a port of another kind than `ebpf:` and `vale:`, for one that takes only some frames, and for
+    /// one with too many rings for a message.
+    ///
+    /// When this process drops its port, its handle of the region has the rings and buffers back, though other processes may go on with
+    /// them. The caller keeps book of who has what.
     ///
     /// # Errors
     /// When the process has no descriptor left.

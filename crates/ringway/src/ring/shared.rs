@@ -76,7 +76,7 @@ impl RxRing {
         Ok(self.ring.publish(first, tail))
     }
 
-    /// Asks for a wake-up when frames come beyond those that the program has; true when they are there. [`arm`](Self::arm) asks when
+    /// Asks for a wake-up when frames come beyond what the program has; true when they are there. [`arm`](Self::arm) asks when
     /// it has none.
     ///
     /// # Errors

@@ -198,6 +198,21 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_takes_as_long_as_one_of_its_owners_lives() {
+        alone(|| {
+            let egress = by_filter();
+            let heir = egress.share().unwrap().unwrap();
+            drop(egress);
+            assert!(!passes());
+            drop(heir);
+            eventually("the filter passes all", passes);
+            assert_eq!(left(), [1, 1]);
+            drop(by_filter());
+            assert_eq!(left(), [0, 0], "the next one removes it");
+        });
+    }
+
+    #[test]
     fn a_discipline_of_others_stays() {
         alone(|| {
             crate::sys::bpf_probe::clsact(LOOPBACK).unwrap();

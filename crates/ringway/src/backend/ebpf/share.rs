@@ -189,3 +189,32 @@ fn core(name: String, numbers: Numbers, region: Region, mut fds: Vec<OwnedFd>) -
         gate: None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::memory::RegionSpec;
+
+    proptest! {
+        /// Whatever the bytes, a port that is read has its rings in the region.
+        #[test]
+        fn any_words_are_of_rings_that_exist_or_refused(
+            numbers in proptest::array::uniform11(prop_oneof![0u32..9, any::<u32>()]),
+            rest in proptest::collection::vec(any::<u8>(), 0..20),
+        ) {
+            let region = Region::memfd(&RegionSpec { rings: 6, slots: 64, ..RegionSpec::default() }).unwrap();
+            let words = numbers.into_iter().fold(Words::of(&region), Words::u32);
+            let text = String::from_utf8_lossy(&rest);
+            let mut bytes = words.text(&text).text("").with("", Vec::new()).unwrap().words;
+            for cut in [0, rest.len()] {
+                bytes.truncate(bytes.len() - cut);
+                let Some(read) = Numbers::read(&bytes, &region) else { continue };
+                let shape = read.shape();
+                prop_assert!(read.first_ring + shape.tx_rings + shape.rx_rings <= 6);
+                prop_assert!((2..=64).contains(&shape.slots));
+            }
+        }
+    }
+}

@@ -104,3 +104,31 @@ fn core(
     let core = Core { name, dir, shape, region, view, number, ticket, program, bells, looked_ns, claim };
     Ok((Arc::new(core), nics))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::memory::RegionSpec;
+    use crate::port::Words;
+
+    proptest! {
+        /// Whatever the bytes, what is read has a number for each program.
+        #[test]
+        fn any_words_are_read_or_refused(
+            slots in prop_oneof![Just(64u32), 2u32..300],
+            count in 0u32..5,
+            given in proptest::collection::vec(any::<u32>(), 0..12),
+        ) {
+            let (rings, buf_size) = (2, 2112);
+            let spec = RegionSpec { interfaces: 1, rings, slots, buffers: 2 + rings * slots, buf_size };
+            let region = Region::memfd(&spec).unwrap();
+            let words = Words::of(&region).text("/there").u32(1).u32(count);
+            let words = given.iter().copied().fold(words, Words::u32).with("", Vec::new()).unwrap().words;
+            let read = Numbers::read(&words, &region);
+            let fits = given.len() == 2 * count as usize && slots == slots.next_power_of_two() && slots >= 64;
+            prop_assert_eq!(read.map(|read| read.outs.len()), fits.then_some(count as usize));
+        }
+    }
+}
