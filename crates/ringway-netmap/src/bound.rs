@@ -149,9 +149,13 @@ impl Drop for Bound {
 
 /// Has the rings of a region forget the monitor whose rings are in region `id`.
 fn forget_monitor(watched: &Region, id: u16) {
-    for number in watched.ledger.ports().flat_map(|port| port.rings()).filter(|n| *n < watched.layout().rings) {
+    for number in watched.ledger.ports().flat_map(|port| port.rings()).filter(|n| *n < watched.layout().rings)
+    {
         let record = watched.ledger.ring(number);
         let Some(_held) = record.lock() else { continue };
-        record.monitors().filter(|word| (word >> 16) as u16 == id).for_each(|word| record.remove_monitor(word));
+        record
+            .monitors()
+            .filter(|word| (word >> 16) as u16 == id)
+            .for_each(|word| record.remove_monitor(word));
     }
 }

@@ -128,16 +128,14 @@ fn was_given(fd: RawFd) -> bool {
     bit(fd).is_some_and(|(word, bit)| word.load(SeqCst) & bit != 0)
 }
 
-/// The program got a new number, or two.
+/// Whether a call is tracked just now.
 #[inline]
-pub(crate) fn given(fds: &[RawFd]) {
-    if TRACKING.load(SeqCst) || fds.iter().any(|fd| was_noted(*fd)) {
-        give(fds);
-    }
+pub(crate) fn is_tracking() -> bool {
+    TRACKING.load(SeqCst)
 }
 
-#[cold]
-fn give(fds: &[RawFd]) {
+/// The program got new numbers.
+pub(crate) fn given(fds: &[RawFd]) {
     for fd in fds {
         if let Some((word, bit)) = bit(*fd) {
             word.fetch_or(bit, SeqCst);
@@ -147,11 +145,8 @@ fn give(fds: &[RawFd]) {
 }
 
 /// The program closes a number: it may be the library's next.
-#[inline]
 pub(crate) fn returned(fd: RawFd) {
-    if TRACKING.load(SeqCst)
-        && let Some((word, bit)) = bit(fd)
-    {
+    if let Some((word, bit)) = bit(fd) {
         word.fetch_and(!bit, SeqCst);
     }
 }

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use crate::inside::Inside;
 use crate::{descriptors, epolls, internal};
 
-/// The process that the memory belongs to.
+/// The process that the memory belongs to; 0 as long as nobody asked.
 static PID: AtomicU32 = AtomicU32::new(0);
 
 /// Whether this is the process that the memory belongs to. The child of a vfork closes descriptors of its own in its parent's memory: the
 /// parent's descriptors stay as they are.
 pub(crate) fn is_here() -> bool {
-    PID.load(Relaxed) == std::process::id()
+    let known = PID.load(Relaxed);
+    known == 0 || known == std::process::id()
 }
 
 /// Sees to forks from the first netmap descriptor on.

@@ -10,7 +10,7 @@ use crate::{descriptors, epolls, internal, process};
 
 /// Whether a close of the number by the program has to fail: the library needs it.
 fn is_kept(fd: c_int) -> bool {
-    if !internal::was_noted(fd) {
+    if !internal::was_noted(fd) || !process::is_here() {
         return false;
     }
     match Inside::enter() {
@@ -24,7 +24,9 @@ fn is_kept(fd: c_int) -> bool {
 
 /// Forgets what a number stood for, which is about to be closed, or was.
 pub(super) fn closing(fd: c_int) {
-    internal::returned(fd);
+    if internal::is_tracking() && process::is_here() {
+        internal::returned(fd);
+    }
     if (!descriptors::is_unknown(fd) || epolls::is(fd))
         && process::is_here()
         && let Some(_inside) = Inside::enter()

@@ -6,13 +6,14 @@ use std::ffi::{c_char, c_int, c_uint};
 use libc::{msghdr, sockaddr, socklen_t};
 use ringway_shim::ReentryGuard;
 
-use crate::internal;
 use crate::sys::real;
+use crate::{internal, process};
 
-/// The program got these numbers, unless the library called.
+/// The program got these numbers, unless the library called. What the child of a vfork gets is none of its parent's.
 #[inline]
 pub(super) fn given(fds: &[c_int]) {
-    if !ReentryGuard::is_entered() {
+    let matters = internal::is_tracking() || fds.iter().any(|fd| internal::was_noted(*fd));
+    if matters && !ReentryGuard::is_entered() && process::is_here() {
         internal::given(fds);
     }
 }
