@@ -93,7 +93,7 @@ pub(crate) fn add(fd: RawFd, descriptor: Descriptor) -> bool {
     if !TABLE.has_room(fd) {
         return false;
     }
-    remove(fd);
+    drop(remove(fd));
     let mut held = hold();
     if !join(&mut held, fd, descriptor.inode()) {
         put(&mut held, fd, descriptor);
@@ -142,18 +142,28 @@ pub(crate) fn alias(from: RawFd, to: RawFd) {
     }
 }
 
-/// The number stands for nothing any more. What the process has of a descriptor goes with its last number.
-pub(crate) fn remove(fd: RawFd) {
-    let mut held = hold();
-    let Some(place) = TABLE.take(fd).filter(|p| !std::ptr::eq(*p, &OTHER)) else { return };
-    let Some(named) = held.0.iter_mut().find(|n| std::ptr::eq(n.place, place)) else { return };
-    named.numbers -= 1;
-    if named.numbers == 0 {
-        OPEN.fetch_sub(1, Relaxed);
-        epolls::forget(place);
-        drop(held);
-        place.end();
+/// What the process has of a descriptor that has no number any more. It goes when this is dropped: after the kernel closed the number, so
+/// that the process can see whether it was the last one.
+pub(crate) struct Ended(&'static Place);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.end();
     }
+}
+
+/// The number stands for nothing any more. What the process has of a descriptor goes with its last number.
+pub(crate) fn remove(fd: RawFd) -> Option<Ended> {
+    let mut held = hold();
+    let place = TABLE.take(fd).filter(|p| !std::ptr::eq(*p, &OTHER))?;
+    let named = held.0.iter_mut().find(|n| std::ptr::eq(n.place, place))?;
+    named.numbers -= 1;
+    if named.numbers > 0 {
+        return None;
+    }
+    OPEN.fetch_sub(1, Relaxed);
+    epolls::forget(place);
+    Some(Ended(place))
 }
 
 /// What the number stands for by the kernel's word: it may have been closed, or have come, by ways that no hook saw.
@@ -167,7 +177,7 @@ pub(crate) fn find(fd: RawFd) -> Option<Use<Descriptor>> {
             return Some(used);
         }
         drop(used);
-        remove(fd);
+        drop(remove(fd));
     }
     let Some(socket) = socket.filter(|_| kernel::is_unix_seqpacket(fd)) else { return pass_over(fd) };
     let joined = {

@@ -22,8 +22,21 @@ fn is_kept(fd: c_int) -> bool {
     }
 }
 
-/// Forgets what a number stood for, which is about to be closed, or was.
-pub(super) fn closing(fd: c_int) {
+/// What goes when a number was closed.
+pub(super) struct Closing(Option<descriptors::Ended>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        if let Some(ended) = self.0.take() {
+            let _inside = Inside::enter();
+            drop(ended);
+        }
+    }
+}
+
+/// Forgets what a number stood for, which is about to be closed, or was. What is returned is dropped when it was.
+#[must_use]
+pub(super) fn closing(fd: c_int) -> Closing {
     if internal::is_tracking() && process::is_here() {
         internal::returned(fd);
     }
@@ -31,9 +44,10 @@ pub(super) fn closing(fd: c_int) {
         && process::is_here()
         && let Some(_inside) = Inside::enter()
     {
-        descriptors::remove(fd);
         epolls::remove(fd);
+        return Closing(descriptors::remove(fd));
     }
+    Closing(None)
 }
 
 /// # Safety
@@ -43,7 +57,7 @@ pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     if is_kept(fd) {
         return fail(libc::EBADF);
     }
-    closing(fd);
+    let _gone = closing(fd);
     // SAFETY: the caller's argument.
     unsafe { real::close(fd) }
 }
@@ -57,6 +71,7 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
         // SAFETY: the caller's arguments.
         return unsafe { real::close_range(from, to, flags) };
     }
+    let mut gone = Vec::new();
     let mut next = from;
     let known = u32::try_from(internal::highest()).map_or(0, |highest| highest + 1);
     for fd in from..known.min(to.saturating_add(1)) {
@@ -67,7 +82,7 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
             }
             next = fd + 1;
         } else {
-            closing(fd as c_int);
+            gone.push(closing(fd as c_int));
         }
     }
     // SAFETY: as above.

@@ -15,7 +15,7 @@ fn copied(from: c_int, to: c_int) -> c_int {
     if to < 0 || to == from {
         return to;
     }
-    closing(to);
+    drop(closing(to));
     given(&[to]);
     if (descriptors::is(from) || epolls::is(from))
         && process::is_here()
