@@ -4,8 +4,8 @@ use std::ffi::c_int;
 
 use ringway_shim::{errno, fail, set_errno};
 
-use crate::inside::Inside;
 use crate::descriptors::Last;
+use crate::inside::Inside;
 use crate::sys::real;
 use crate::{descriptors, epolls, internal, process};
 

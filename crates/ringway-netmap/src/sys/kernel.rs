@@ -76,4 +76,3 @@ pub(crate) fn at_exit(leave: extern "C" fn()) {
     // SAFETY: a function without arguments, which lives as long as the library: its thread-local data keeps it loaded.
     unsafe { libc::atexit(leave) };
 }
-
