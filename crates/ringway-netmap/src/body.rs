@@ -134,6 +134,16 @@ impl NewPort {
             mem_id: u16_at(body, 12),
         }
     }
+
+    pub(crate) fn put(&self, body: &mut [u8]) {
+        for (k, slots) in self.slots.iter().enumerate() {
+            put(body, 4 * k, &slots.to_ne_bytes());
+        }
+        for (k, rings) in self.rings.iter().enumerate() {
+            put(body, 8 + 2 * k, &rings.to_ne_bytes());
+        }
+        put(body, 12, &self.mem_id.to_ne_bytes());
+    }
 }
 
 /// Bridge and port of a list of ports of switches, by number.

@@ -106,7 +106,7 @@ impl Descriptor {
             NIOCCTRL => {
                 let mut request = Request::copy_in(memory, arg)?;
                 let done = match request.options.all_taken() {
-                    Ok(()) => self.serve(request.kind, &request.name, &mut request.body),
+                    Ok(()) => self.serve(request.kind, &mut request.name, &mut request.body),
                     Err(e) => Err(e),
                 };
                 request.finish(memory, done)?;
@@ -114,7 +114,7 @@ impl Descriptor {
             NIOCREGIF | NIOCGINFO => {
                 let call = if request == NIOCREGIF { Call::Register } else { Call::Info };
                 let mut request = Legacy::copy_in(memory, arg, call)?;
-                let done = self.serve(request.kind, &request.name.clone(), &mut request.body);
+                let done = self.serve(request.kind, &mut request.name, &mut request.body);
                 request.finish(memory, done)?;
             }
             NIOCCONFIG => return Err(Errno(libc::EOPNOTSUPP)),
@@ -123,7 +123,7 @@ impl Descriptor {
         Ok(0)
     }
 
-    fn serve(&self, kind: Kind, name: &[u8], body: &mut [u8]) -> Result<(), Errno> {
+    fn serve(&self, kind: Kind, name: &mut Vec<u8>, body: &mut [u8]) -> Result<(), Errno> {
         let _one = self.binding.lock().unwrap_or_else(PoisonError::into_inner);
         match internal::track(|| serve(kind, name, body, self.inherit_locked()))? {
             Done::Answered => Ok(()),

@@ -1,15 +1,15 @@
-//! Which numbers of the process are netmap descriptors. Those that stand for one open file description have one [`Descriptor`].
+//! Which numbers of the process are netmap descriptors. Numbers that stand for one open file description have one [`Descriptor`].
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ringway_shim::Table;
+use ringway_shim::{FDS, Table};
 
 use crate::descriptor::Descriptor;
-use crate::epolls;
 use crate::sys::counted::{Counted, Use};
 use crate::sys::kernel;
+use crate::{epolls, internal};
 
 /// Where a descriptor is while calls use it.
 pub(crate) type Place = Counted<Descriptor>;
@@ -83,6 +83,11 @@ pub(crate) fn place_of(fd: RawFd) -> Option<&'static Place> {
     place(fd)
 }
 
+fn set(fd: RawFd, place: &'static Place) {
+    internal::reached(fd);
+    TABLE.set(fd, place);
+}
+
 /// Makes a number one that stands for this descriptor; false when the number is too large.
 pub(crate) fn add(fd: RawFd, descriptor: Descriptor) -> bool {
     if !TABLE.has_room(fd) {
@@ -100,7 +105,7 @@ pub(crate) fn add(fd: RawFd, descriptor: Descriptor) -> bool {
 fn join(held: &mut Held, fd: RawFd, inode: u64) -> bool {
     let Some(named) = held.0.iter_mut().find(|n| n.numbers > 0 && n.inode == inode) else { return false };
     named.numbers += 1;
-    TABLE.set(fd, named.place);
+    set(fd, named.place);
     true
 }
 
@@ -112,7 +117,7 @@ fn put(held: &mut Held, fd: RawFd, descriptor: Descriptor) {
         left = named.place.begin(descriptor).err();
         if left.is_none() {
             (named.inode, named.numbers) = (inode, 1);
-            TABLE.set(fd, named.place);
+            set(fd, named.place);
         }
     }
     if let Some(descriptor) = left {
@@ -120,7 +125,7 @@ fn put(held: &mut Held, fd: RawFd, descriptor: Descriptor) {
         // A new place is free.
         let _ = place.begin(descriptor);
         held.0.push(Named { place, inode, numbers: 1 });
-        TABLE.set(fd, place);
+        set(fd, place);
     }
     OPEN.fetch_add(1, Relaxed);
 }
@@ -133,21 +138,46 @@ pub(crate) fn alias(from: RawFd, to: RawFd) {
         && let Some(named) = held.0.iter_mut().find(|n| std::ptr::eq(n.place, place))
     {
         named.numbers += 1;
-        TABLE.set(to, place);
+        set(to, place);
     }
 }
 
-/// The number stands for nothing any more. What the process has of a descriptor goes with its last number.
-pub(crate) fn remove(fd: RawFd) {
+/// A descriptor that has no number any more. What the process has of it goes when this is dropped, which is after the kernel closed the
+/// number: what nobody has is freed then.
+#[derive(Debug)]
+pub(crate) struct Last(&'static Place);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// The number stands for nothing any more. Returns a descriptor of which it was the last one.
+pub(crate) fn leave(fd: RawFd) -> Option<Last> {
     let mut held = hold();
-    let Some(place) = TABLE.take(fd).filter(|p| !std::ptr::eq(*p, &OTHER)) else { return };
-    let Some(named) = held.0.iter_mut().find(|n| std::ptr::eq(n.place, place)) else { return };
+    let place = TABLE.take(fd).filter(|p| !std::ptr::eq(*p, &OTHER))?;
+    let named = held.0.iter_mut().find(|n| std::ptr::eq(n.place, place))?;
     named.numbers -= 1;
-    if named.numbers == 0 {
-        OPEN.fetch_sub(1, Relaxed);
-        epolls::forget(place);
-        drop(held);
-        place.end();
+    if named.numbers > 0 {
+        return None;
+    }
+    OPEN.fetch_sub(1, Relaxed);
+    epolls::forget(place);
+    Some(Last(place))
+}
+
+/// The number, which the kernel has closed, stands for nothing any more.
+pub(crate) fn remove(fd: RawFd) {
+    drop(leave(fd));
+}
+
+/// Ends all descriptors of a process that exits: `close` closes a number.
+pub(crate) fn end_all(close: impl Fn(RawFd)) {
+    for fd in (0..FDS as RawFd).filter(|fd| is(*fd)) {
+        let last = leave(fd);
+        close(fd);
+        drop(last);
     }
 }
 
@@ -182,7 +212,7 @@ pub(crate) fn find(fd: RawFd) -> Option<Use<Descriptor>> {
 fn pass_over(fd: RawFd) -> Option<Use<Descriptor>> {
     let _held = hold();
     if is_unknown(fd) {
-        TABLE.set(fd, &OTHER);
+        set(fd, &OTHER);
     }
     None
 }

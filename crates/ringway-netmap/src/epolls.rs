@@ -10,6 +10,7 @@ use libc::epoll_event;
 use ringway_shim::FDS;
 
 use crate::descriptor::{Descriptor, Sleep};
+use crate::internal;
 use crate::sys::counted::{Counted, Use};
 
 /// A registration.
@@ -82,6 +83,7 @@ fn read() -> RwLockReadGuard<'static, Vec<Epoll>> {
 fn mark(fd: RawFd, on: bool) {
     let Some(word) = usize::try_from(fd).ok().and_then(|n| NUMBERS.get(n / 64)) else { return };
     let bit = 1 << (fd % 64);
+    internal::reached(fd);
     if on {
         word.fetch_or(bit, Relaxed)
     } else {

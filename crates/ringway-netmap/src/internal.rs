@@ -1,15 +1,16 @@
 //! Numbers of descriptors that this library has for itself. A program that becomes a daemon closes every number: these stay open.
 //!
-//! What the library calls opens descriptors on its own. So [`track`] looks which numbers are new when a call has opened something, and keeps
-//! such as this library has: objects of eBPF, memory, sockets of packets, event counters, namespaces, files of the run directory. What
-//! another thread of the program opens in that time is the program's: hooks say so ([`given`]). One that it opens by a system call that
-//! passes libc by, of the same kinds, it could not close.
+//! What the library calls opens descriptors on its own. So [`track`] looks which numbers are new when a call has opened something. It keeps
+//! the kinds that this library has: objects of eBPF, memory, sockets of packets, event counters, namespaces, files of the run directory.
+//!
+//! What another thread of the program opens in that time is the program's: hooks say so. One of the same kinds that it opens by a system
+//! call, past libc, it could not close.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::*};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ringway_shim::FDS;
@@ -22,6 +23,9 @@ static NOTED: [AtomicU64; FDS] = [const { AtomicU64::new(0) }; FDS];
 
 /// A bit for each number that the program got since a call is tracked.
 static GIVEN: [AtomicU64; FDS / 64] = [const { AtomicU64::new(0) }; FDS / 64];
+
+/// The library knows nothing about numbers above it.
+static HIGHEST: AtomicI32 = AtomicI32::new(-1);
 
 /// Whether a call is tracked.
 static TRACKING: AtomicBool = AtomicBool::new(false);
@@ -93,6 +97,7 @@ fn is_kind_of_library(fd: RawFd) -> bool {
 /// Notes a number as the library's.
 pub fn note(fd: RawFd) {
     if let (Some(slot), Some(kind)) = (slot(fd), kernel::kind(fd)) {
+        reached(fd);
         slot.store(mark(kind), SeqCst);
     }
 }
@@ -104,6 +109,16 @@ pub fn forget(fd: RawFd) {
     }
 }
 
+/// The library knows something about a number.
+pub(crate) fn reached(fd: RawFd) {
+    HIGHEST.fetch_max(fd, Relaxed);
+}
+
+/// The highest number that the library ever knew something about.
+pub(crate) fn highest() -> RawFd {
+    HIGHEST.load(Relaxed)
+}
+
 fn bit(fd: RawFd) -> Option<(&'static AtomicU64, u64)> {
     let number = usize::try_from(fd).ok()?;
     Some((GIVEN.get(number / 64)?, 1 << (number % 64)))
@@ -113,16 +128,14 @@ fn was_given(fd: RawFd) -> bool {
     bit(fd).is_some_and(|(word, bit)| word.load(SeqCst) & bit != 0)
 }
 
-/// The program got a new number, or two.
+/// Whether a call is tracked just now.
 #[inline]
-pub(crate) fn given(fds: &[RawFd]) {
-    if TRACKING.load(SeqCst) || fds.iter().any(|fd| was_noted(*fd)) {
-        give(fds);
-    }
+pub(crate) fn is_tracking() -> bool {
+    TRACKING.load(SeqCst)
 }
 
-#[cold]
-fn give(fds: &[RawFd]) {
+/// The program got new numbers.
+pub(crate) fn given(fds: &[RawFd]) {
     for fd in fds {
         if let Some((word, bit)) = bit(*fd) {
             word.fetch_or(bit, SeqCst);
@@ -132,11 +145,8 @@ fn give(fds: &[RawFd]) {
 }
 
 /// The program closes a number: it may be the library's next.
-#[inline]
 pub(crate) fn returned(fd: RawFd) {
-    if TRACKING.load(SeqCst)
-        && let Some((word, bit)) = bit(fd)
-    {
+    if let Some((word, bit)) = bit(fd) {
         word.fetch_and(!bit, SeqCst);
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::memory::{CallerMemory, Errno};
 use crate::numbers::{API, Kind, Mode, OLDEST_LEGACY, flag};
+use crate::request::fixed_name;
 
 /// Bytes of such a request.
 pub const SIZE: usize = 60;
@@ -78,10 +79,11 @@ pub enum Call {
 pub struct Legacy {
     /// What it is for: what its ioctl and its command say.
     pub kind: Kind,
-    /// The name of a port. A number of a pipe stands in it, as in newer names: `eth0{7`.
+    /// The name of a port. A number of a pipe stands in it, as in newer names: `eth0{7`. [`finish`](Self::finish) copies another one back.
     pub name: Vec<u8>,
     /// The body of the newer request. [`finish`](Self::finish) translates it back.
     pub body: Vec<u8>,
+    asked: Vec<u8>,
     bytes: [u8; SIZE],
     at: u64,
 }
@@ -121,7 +123,7 @@ impl Legacy {
             }
             _ => {}
         }
-        Ok(Self { kind, name, body, bytes, at })
+        Ok(Self { kind, asked: name.clone(), name, body, bytes, at })
     }
 
     /// Copies the answer back, when the request was done: what a registration made, or what was asked.
@@ -132,6 +134,9 @@ impl Legacy {
         done?;
         let (bytes, body) = (&mut self.bytes, &self.body);
         bytes[at::VERSION].copy_from_slice(&API.to_ne_bytes());
+        if self.name != self.asked {
+            bytes[at::NAME].copy_from_slice(&fixed_name::<{ at::NAME.end - at::NAME.start }>(&self.name));
+        }
         match self.kind {
             Kind::Register => {
                 // Only half of these words fits.
@@ -147,6 +152,11 @@ impl Legacy {
                 bytes[at::SLOTS].copy_from_slice(&body[info::SLOTS]);
                 bytes[at::RINGS].copy_from_slice(&body[info::RINGS]);
                 bytes[at::MEM_ID].copy_from_slice(&body[info::MEM_ID]);
+            }
+            Kind::ValeNewif => {
+                bytes[at::SLOTS].copy_from_slice(&body[..8]);
+                bytes[at::RINGS].copy_from_slice(&body[8..12]);
+                bytes[at::MEM_ID].copy_from_slice(&body[12..14]);
             }
             Kind::PortHdrGet => bytes[at::ARG1].copy_from_slice(&body[..2]),
             Kind::ValeList => {

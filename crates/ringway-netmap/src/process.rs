@@ -5,15 +5,17 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::inside::Inside;
+use crate::sys::kernel;
 use crate::{descriptors, epolls, internal};
 
-/// The process that the memory belongs to.
+/// The process that the memory belongs to; 0 as long as nobody asked.
 static PID: AtomicU32 = AtomicU32::new(0);
 
 /// Whether this is the process that the memory belongs to. The child of a vfork closes descriptors of its own in its parent's memory: the
 /// parent's descriptors stay as they are.
 pub(crate) fn is_here() -> bool {
-    PID.load(Relaxed) == std::process::id()
+    let known = PID.load(Relaxed);
+    known == 0 || known == std::process::id()
 }
 
 /// Sees to forks from the first netmap descriptor on.
@@ -22,6 +24,7 @@ pub(crate) fn prepare() {
     ONCE.call_once(|| {
         PID.store(std::process::id(), Relaxed);
         ringway_shim::at_fork(before, after);
+        kernel::at_exit(leave);
     });
 }
 
@@ -56,5 +59,14 @@ extern "C" fn after() {
     {
         PID.store(std::process::id(), Relaxed);
         held.names.forked();
+    }
+}
+
+/// The kernel closes the descriptors of a process that ends. Its bindings end here, so that the last process leaves no folder behind.
+extern "C" fn leave() {
+    if is_here()
+        && let Some(_inside) = Inside::enter()
+    {
+        descriptors::end_all(kernel::close_number);
     }
 }

@@ -22,12 +22,14 @@ mod at {
 pub struct Request {
     /// What it is for.
     pub kind: Kind,
-    /// The name of a port, as far as it goes before a zero byte. It may have any bytes.
+    /// The name of a port, as far as it goes before a zero byte. It may have any bytes. [`finish`](Self::finish) copies another one back.
     pub name: Vec<u8>,
     /// The body, which [`finish`](Self::finish) copies back.
     pub body: Vec<u8>,
     /// The options, with what became of each.
     pub options: Options,
+    asked: Vec<u8>,
+    at: u64,
     body_at: u64,
 }
 
@@ -57,10 +59,10 @@ impl Request {
         }
         let options = Options::copy_in(memory, options::word(&header, at::OPTIONS), REQUEST_MAX - size)?;
         let name = header[at::NAME].split(|b| *b == 0).next().unwrap_or_default().to_vec();
-        Ok(Self { kind, name, body, options, body_at })
+        Ok(Self { kind, asked: name.clone(), name, body, options, at, body_at })
     }
 
-    /// Copies body and options back, and says how the request ended: as `done` says, unless an option was not understood.
+    /// Copies name, body and options back, and says how the request ended: as `done` says, unless an option was not understood.
     ///
     /// # Errors
     /// That of `done`; `EOPNOTSUPP` when nobody [took](Options::take) an option; `EFAULT` when the program's memory went away.
@@ -70,6 +72,20 @@ impl Request {
         if !self.body.is_empty() {
             memory.write(self.body_at, &self.body)?;
         }
+        if self.name != self.asked {
+            memory.write(
+                self.at + at::NAME.start as u64,
+                &fixed_name::<{ at::NAME.end - at::NAME.start }>(&self.name),
+            )?;
+        }
         options
     }
+}
+
+/// A name as a request has it: as much of it as fits before a zero byte.
+pub(crate) fn fixed_name<const N: usize>(name: &[u8]) -> [u8; N] {
+    let mut fixed = [0; N];
+    let len = name.len().min(N - 1);
+    fixed[..len].copy_from_slice(&name[..len]);
+    fixed
 }

@@ -157,8 +157,10 @@ fn reach<'a, R>(ring: &'a UnderLock<Local<R>>, held: &'a mut Held<'_>) -> &'a mu
 }
 
 impl Drop for Served {
+    /// The queue goes before the rings: the last ring of a switch's port removes the port if no other process has its lock, and a queue is
+    /// like one.
     fn drop(&mut self) {
-        if let Some(keeper) = &self.keeper {
+        if let Some(keeper) = self.keeper.take() {
             self.region.ledger.port(self.index).remove_holder(std::process::id(), keeper.as_raw_fd());
         }
     }

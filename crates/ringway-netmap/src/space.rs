@@ -1,5 +1,5 @@
 //! The folders of regions: `netmap/NETNS/ID` in the run directory. A folder has the region's ledger, its memory unless an eBPF array
-//! holds it, and a FIFO for each port that rings a bell.
+//! holds it, and a FIFO for each port that rings a bell. Beside them a folder has a file for each port that stays.
 //!
 //! A folder is removed with its last binding. When that was killed, the next bind removes it.
 
@@ -17,6 +17,9 @@ use crate::ledger::Ledger;
 
 /// Id of the region that interfaces share.
 pub(crate) const INTERFACES: u16 = 1;
+
+/// The folder of ports that stay.
+const LASTING: &str = "ports";
 
 /// Where the lock bytes of bindings begin in a ledger.
 const ALIVE: i64 = 1 << 32;
@@ -95,6 +98,19 @@ impl Space {
     pub(crate) fn folder(&self, id: u16) -> Result<Folder> {
         let name = id.to_string();
         Ok(Folder { dir: self.dir.open_dir(&name)?, name })
+    }
+
+    /// The folder of ports that stay, if there is one.
+    pub(crate) fn lasting_ports(&self) -> Result<Option<PrivateDir>> {
+        match self.dir.open_dir(LASTING) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            dir => dir.map(Some),
+        }
+    }
+
+    /// The same, made if it is missing.
+    pub(crate) fn make_lasting_ports(&self) -> Result<PrivateDir> {
+        self.dir.make_dir(LASTING)
     }
 
     /// Removes the folder of a region that nobody uses.

@@ -3,6 +3,7 @@
 //! ```text
 //! <root>/vale0/
 //!     lock/                   root alone; locked while ports come and go
+//!     passing/                root alone; there is one as long as the switch is to go away with its last port
 //!     info                    shape and generation; everybody may read it
 //!     ports fdb vlans regions states bells       root alone
 //!     send                    root alone; the program of all ports, unless a user's module decides

@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use ringway::PortName;
 use ringway::pinned::is_router;
 use ringway::switch::{Switch, switches};
+use ringway::{ErrorKind, PortName};
 use ringway_router::kernel::Router;
 use ringway_watch::{routers, switches::Reading};
 
@@ -71,8 +71,13 @@ impl Chosen {
         if scope == Scope::All && self.switch.as_deref().is_some_and(is_router) {
             return Ok(Vec::new());
         }
-        let names = self.switch.as_ref().map_or_else(switches, |name| vec![name.clone()]);
-        names.iter().map(|name| Ok(Reading::of(&Switch::open(name)?))).collect()
+        if let Some(name) = &self.switch {
+            return Ok(vec![Reading::of(&Switch::open(name)?)]);
+        }
+        // One that goes away meanwhile is not in the list.
+        let opened = switches().into_iter().map(|name| Switch::open(&name));
+        let there = opened.filter(|s| s.as_ref().err().is_none_or(|e| e.kind() != ErrorKind::NotFound));
+        there.map(|switch| Ok(Reading::of(&switch?))).collect()
     }
 
     /// The router of that name, or all, where routers are in the list.

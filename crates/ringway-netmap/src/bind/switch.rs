@@ -19,6 +19,7 @@ use crate::region::Region;
 use crate::served::{Served, keep};
 use crate::space::Space;
 use crate::sweep::sweep;
+use crate::vale::on_switch;
 
 pub(super) fn find(space: &Space, switch: &str, port: &str, mode: Mode) -> std::result::Result<Found, Errno> {
     if !matches!(mode, Mode::AllNic | Mode::OneNic) {
@@ -100,11 +101,5 @@ fn mark_buffers(region: &Region, record: &PortRecord<'_>) {
 
 fn open(key: &str) -> Result<Port> {
     let (switch, _) = key.split_once(':').unwrap_or((key, ""));
-    if !ringway::switch::switches().iter().any(|name| name == switch) {
-        ringway_switch::Switch::create(switch, &ringway_switch::SwitchSpec::default())
-            .map(drop)
-            .or_else(|e| if e.kind() == ErrorKind::Busy { Ok(()) } else { Err(e) })
-            .map_err(|e| e.cure_if_denied(format!("have root make it: `ringway switch create {switch}`")))?;
-    }
-    OpenOptions::new().open(key)
+    on_switch(switch, || OpenOptions::new().open(key))
 }

@@ -2,15 +2,16 @@
 
 use std::ffi::c_int;
 
-use ringway_shim::{FDS, fail};
+use ringway_shim::{errno, fail, set_errno};
 
+use crate::descriptors::Last;
 use crate::inside::Inside;
 use crate::sys::real;
 use crate::{descriptors, epolls, internal, process};
 
 /// Whether a close of the number by the program has to fail: the library needs it.
 fn is_kept(fd: c_int) -> bool {
-    if !internal::was_noted(fd) {
+    if !internal::was_noted(fd) || !process::is_here() {
         return false;
     }
     match Inside::enter() {
@@ -22,16 +23,18 @@ fn is_kept(fd: c_int) -> bool {
     }
 }
 
-/// Forgets what a number stood for, which is about to be closed, or was.
-pub(super) fn closing(fd: c_int) {
-    internal::returned(fd);
-    if (!descriptors::is_unknown(fd) || epolls::is(fd))
-        && process::is_here()
-        && let Some(_inside) = Inside::enter()
-    {
-        descriptors::remove(fd);
-        epolls::remove(fd);
+/// Forgets what a number stood for, which is about to be closed, or was. The caller drops what it gets when the kernel has closed it.
+#[must_use]
+pub(super) fn closing(fd: c_int) -> Option<Last> {
+    if internal::is_tracking() && process::is_here() {
+        internal::returned(fd);
     }
+    if descriptors::is_unknown(fd) && !epolls::is(fd) || !process::is_here() {
+        return None;
+    }
+    let _inside = Inside::enter()?;
+    epolls::remove(fd);
+    descriptors::leave(fd)
 }
 
 /// # Safety
@@ -41,9 +44,13 @@ pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     if is_kept(fd) {
         return fail(libc::EBADF);
     }
-    closing(fd);
+    let last = closing(fd);
     // SAFETY: the caller's argument.
-    unsafe { real::close(fd) }
+    let done = unsafe { real::close(fd) };
+    let code = errno();
+    drop(last);
+    set_errno(code);
+    done
 }
 
 /// # Safety
@@ -55,8 +62,9 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
         // SAFETY: the caller's arguments.
         return unsafe { real::close_range(from, to, flags) };
     }
-    let mut next = from;
-    for fd in from..=to.min(FDS as u32 - 1) {
+    let (mut next, mut last) = (from, Vec::new());
+    let known = u32::try_from(internal::highest()).map_or(0, |highest| highest + 1);
+    for fd in from..known.min(to.saturating_add(1)) {
         if is_kept(fd as c_int) {
             // SAFETY: the caller's arguments, but for what is kept.
             if next < fd && unsafe { real::close_range(next, fd - 1, flags) } < 0 {
@@ -64,11 +72,15 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
             }
             next = fd + 1;
         } else {
-            closing(fd as c_int);
+            last.extend(closing(fd as c_int));
         }
     }
     // SAFETY: as above.
-    if next <= to { unsafe { real::close_range(next, to, flags) } } else { 0 }
+    let done = if next <= to { unsafe { real::close_range(next, to, flags) } } else { 0 };
+    let code = errno();
+    drop(last);
+    set_errno(code);
+    done
 }
 
 /// # Safety

@@ -15,7 +15,7 @@ fn copied(from: c_int, to: c_int) -> c_int {
     if to < 0 || to == from {
         return to;
     }
-    closing(to);
+    drop(closing(to));
     given(&[to]);
     if (descriptors::is(from) || epolls::is(from))
         && process::is_here()
@@ -31,7 +31,10 @@ fn copied(from: c_int, to: c_int) -> c_int {
 
 /// Whether the program may not have the number for itself: the library needs it.
 fn is_taken(from: c_int, to: c_int) -> bool {
-    from != to && internal::was_noted(to) && Inside::enter().is_some_and(|_inside| internal::is(to))
+    from != to
+        && internal::was_noted(to)
+        && process::is_here()
+        && Inside::enter().is_some_and(|_inside| internal::is(to))
 }
 
 /// # Safety

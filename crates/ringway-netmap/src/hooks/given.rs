@@ -1,4 +1,4 @@
-//! Descriptors that the program gets, of the kinds that the library has too: they are the program's to close, also where another thread opens
+//! Descriptors that the program gets, of the kinds that the library has too. They are the program's to close, also when another thread opens
 //! something for the library at the same time.
 
 use std::ffi::{c_char, c_int, c_uint};
@@ -6,13 +6,14 @@ use std::ffi::{c_char, c_int, c_uint};
 use libc::{msghdr, sockaddr, socklen_t};
 use ringway_shim::ReentryGuard;
 
-use crate::internal;
 use crate::sys::real;
+use crate::{internal, process};
 
-/// The program got these numbers, unless the library called.
+/// The program got these numbers, unless the library called. What the child of a vfork gets is none of its parent's.
 #[inline]
 pub(super) fn given(fds: &[c_int]) {
-    if !ReentryGuard::is_entered() {
+    let matters = internal::is_tracking() || fds.iter().any(|fd| internal::was_noted(*fd));
+    if matters && !ReentryGuard::is_entered() && process::is_here() {
         internal::given(fds);
     }
 }

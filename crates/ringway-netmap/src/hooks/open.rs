@@ -33,7 +33,7 @@ unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int
     }
     let done = real();
     if done >= 0 {
-        closing(done); // by a way that no hook saw, if it stood for something
+        drop(closing(done)); // by a way that no hook saw, if it stood for something
         given(&[done]);
     }
     if done < 0 && !ABSENT.contains(&errno()) || flags & (libc::O_PATH | libc::O_DIRECTORY) == libc::O_PATH {

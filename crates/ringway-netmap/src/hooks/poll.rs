@@ -71,7 +71,7 @@ pub(super) fn wait(fds: &mut [pollfd], limit: Option<Duration>, mask: *const sig
     }
 }
 
-/// Looks at the netmap descriptors, also at those of epolls; whether there are other descriptors.
+/// Looks at the netmap descriptors, and at what epolls have of them; whether there are other descriptors.
 #[inline]
 fn look(fds: &mut [pollfd]) -> bool {
     let mut others = false;

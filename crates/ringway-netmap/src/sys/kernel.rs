@@ -1,9 +1,13 @@
 //! Questions to the kernel about a number that may be a descriptor.
 
 use std::ffi::c_int;
-use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixDatagram;
 
 use rustix::fs::{FileType, OFlags};
+
+use super::real;
 
 /// What a number stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +30,24 @@ pub(crate) fn kind(fd: RawFd) -> Option<Kind> {
 }
 
 fn socket_option(fd: RawFd, name: c_int) -> Option<c_int> {
-    let mut value: c_int = 0;
-    let mut len = size_of::<c_int>() as libc::socklen_t;
+    socket_option_bytes(fd, name).map(c_int::from_ne_bytes)
+}
+
+/// The option if it has just as many bytes.
+fn socket_option_bytes<const N: usize>(fd: RawFd, name: c_int) -> Option<[u8; N]> {
+    let mut value = [0; N];
+    let mut len = N as libc::socklen_t;
     let at = (&raw mut value).cast();
     // SAFETY: `value` has this length and lives across the call.
     let done = unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, name, at, &raw mut len) };
-    (done == 0).then_some(value)
+    (done == 0 && len as usize == N).then_some(value)
+}
+
+/// The number of the thread's network namespace that no other one has, or had, since the machine started.
+pub(crate) fn namespace_cookie() -> io::Result<u64> {
+    let socket = UnixDatagram::unbound()?;
+    let cookie = socket_option_bytes(socket.as_raw_fd(), libc::SO_NETNS_COOKIE);
+    cookie.map(u64::from_ne_bytes).ok_or_else(io::Error::last_os_error)
 }
 
 /// The family of a socket.
@@ -48,4 +64,15 @@ pub(crate) fn is_unix_seqpacket(fd: RawFd) -> bool {
 pub(crate) fn set_nonblocking(fd: &OwnedFd) {
     // It fails for no flag that sockets have.
     let _ = rustix::fs::fcntl_getfl(fd).and_then(|old| rustix::fs::fcntl_setfl(fd, old | OFlags::NONBLOCK));
+}
+/// Closes a number of the program's, which stands for a netmap descriptor.
+pub(crate) fn close_number(fd: RawFd) {
+    // SAFETY: the process exits, and nobody else has the number as an `OwnedFd`.
+    unsafe { real::close(fd) };
+}
+
+/// Calls this when the process exits.
+pub(crate) fn at_exit(leave: extern "C" fn()) {
+    // SAFETY: a function without arguments, which lives as long as the library: its thread-local data keeps it loaded.
+    unsafe { libc::atexit(leave) };
 }

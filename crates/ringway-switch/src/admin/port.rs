@@ -45,9 +45,9 @@ impl Switch {
     /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Unfit`] when all 254 numbers are taken. Nothing half
     /// made stays.
     pub fn add_port(&self, name: &str, access: &PortAccess) -> Result<u32> {
-        let _lock = self.lock()?;
-        self.finish_interrupted();
-        self.make_port(name, access, 0)
+        let number = self.attach_port(name, access)?;
+        self.stay();
+        Ok(number)
     }
 
     /// Makes a port that goes away with its last user, and takes it for this process.
@@ -72,6 +72,12 @@ impl Switch {
     /// [`ErrorKind::Io`] when the port is gone, and its name free, but some of its files could not be removed: who next changes the
     /// switch tries again.
     pub fn del_port(&self, name: &str, force: bool) -> Result<()> {
+        let done = self.del_port_alone(name, force);
+        Self::remove_passed(&self.name, true);
+        done
+    }
+
+    fn del_port_alone(&self, name: &str, force: bool) -> Result<()> {
         let _lock = self.lock()?;
         let port = self.find_port(name)?;
         let _held = match self.hold_port(name) {

@@ -111,6 +111,13 @@ impl Switch {
         Some(number)
     }
 
+    /// Whether it has, or had, a port.
+    pub(super) fn has_had_ports(&self) -> bool {
+        let mut latest = [0];
+        self.info.read(info::LATEST, &mut latest);
+        latest != [0]
+    }
+
     /// Tells who has the port open that it is gone.
     pub(super) fn mark_gone(&self, number: u32) {
         if let Some(state) = self.state_of(number) {

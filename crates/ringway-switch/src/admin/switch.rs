@@ -11,6 +11,7 @@ use super::code::Code;
 use super::load::{self, Identity};
 use super::maps::Maps;
 use super::module::Module;
+use super::passing;
 use super::spec::SwitchSpec;
 use crate::client::find;
 use crate::layout::{self, MAGIC, info};
@@ -58,7 +59,12 @@ impl Switch {
     /// size out of bounds. [`ErrorKind::Unfit`] when the module is none or the kernel's verifier refuses it, with its last words.
     /// Nothing half made stays.
     pub fn create(name: &str, spec: &SwitchSpec) -> Result<Self> {
+        Self::make(name, spec, false)
+    }
+
+    pub(super) fn make(name: &str, spec: &SwitchSpec, passing: bool) -> Result<Self> {
         check_name(name)?;
+        Self::remove_passed(name, true);
         let shape = spec.check(name)?;
         let root = pinned::make_root()?;
         let _alone = pinned::lock_root(&root).map_err(|e| {
@@ -84,6 +90,9 @@ impl Switch {
         mem.u64(info::MAGIC).store(MAGIC, Relaxed);
         let dir = pinned::make_whole(&root, name, |making| {
             pin_switch(making, &maps, name)?;
+            if passing {
+                passing::mark(making, name)?;
+            }
             if !code.is_of_user() {
                 let send = load::load_send(&maps, &code, shape, Identity::of_all(1), name)?;
                 let at = pins::send(making);
@@ -113,10 +122,10 @@ impl Switch {
         })?;
         let switch = Self::with(name, dir, maps)?;
         switch.remove_idle_ports()?;
-        Ok(switch)
+        if Self::remove_passed(name, false) { Err(missing(name)) } else { Ok(switch) }
     }
 
-    fn with(name: &str, dir: PathBuf, maps: Maps) -> Result<Self> {
+    pub(super) fn with(name: &str, dir: PathBuf, maps: Maps) -> Result<Self> {
         let info = objects::map_values(&maps.info, info::SIZE, true, name)?;
         let ports =
             objects::map_values(&maps.ports, layout::port::SIZE * layout::PORTS as usize, true, name)?;
@@ -193,6 +202,12 @@ impl Switch {
             .map(|p| self.hold_port(&p.name).map_err(|e| e.cure("end that process first")))
             .collect::<Result<Vec<_>>>()?;
         ports.iter().for_each(|p| self.detach_nic(p));
+        self.take_down(&root)
+    }
+
+    /// Removes the switch, whose ports nobody has; the caller holds both locks.
+    pub(super) fn take_down(&self, root: &Path) -> Result<()> {
+        let io = |e| Error::io(&self.name, "removing it failed", e).cure_if_denied("run as root");
         let gone = root.join(format!("~{}", self.name));
         // A process that is killed from here on leaves what the next one cleans away; the name is free.
         fs::rename(&self.dir, &gone).map_err(io)?;

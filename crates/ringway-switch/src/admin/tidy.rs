@@ -73,9 +73,14 @@ impl Switch {
         self.records().any(|(_, n, flags)| n == name && flags & at::EPHEMERAL != 0)
     }
 
-    /// Removes an ephemeral port whose user ends, if it still is that user's.
+    /// Removes an ephemeral port whose user ends, if it still is that user's, and the switch if that goes with its last port.
     #[doc(hidden)]
     pub fn remove_ephemeral(&self, name: &str) {
+        self.remove_ephemeral_alone(name);
+        Self::remove_passed(&self.name, true);
+    }
+
+    fn remove_ephemeral_alone(&self, name: &str) {
         let Ok(_lock) = self.lock() else { return };
         let found = self.records().find(|(_, n, flags)| n == name && flags & at::EPHEMERAL != 0);
         if let Some((number, ..)) = found {

@@ -90,6 +90,13 @@ impl Switch {
     /// # Ok::<(), ringway_sys::Error>(())
     /// ```
     pub fn add_nic_with(&self, interface: &str, options: &NicOptions) -> Result<u32> {
+        let number = self.add_best_nic(interface, options)?;
+        self.stay();
+        Ok(number)
+    }
+
+    /// The same, without a word about how long the switch stays.
+    pub(crate) fn add_best_nic(&self, interface: &str, options: &NicOptions) -> Result<u32> {
         self.add_nic_by(interface, options, Way::Best)
     }
 

@@ -19,11 +19,10 @@
 mod links;
 mod memory;
 mod program;
-mod systems;
 
 use super::report::{Report, Row};
 use super::{Bed, Case};
-use systems::API;
+use program::API;
 
 /// All cases of the suite, in the order in which they are run.
 pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
@@ -51,7 +50,7 @@ pub fn shares(report: &Report) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::systems::OWN;
+    use super::program::OWN;
     use super::*;
     use crate::suite::{Options, Sample, Unit, names, run};
     use ringway_engine::Signals;

@@ -1,0 +1,102 @@
+//! Switches that go away with their last port, as netmap's do: made for the program that opens a port of one.
+//!
+//! The mark of one is a directory beside its objects. A port that is made to stay takes the mark away.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use super::access::PortAccess;
+use super::maps::Maps;
+use super::spec::SwitchSpec;
+use super::switch::{Switch, switches};
+use crate::client::find;
+use crate::nic::NicOptions;
+use ringway_pinned::{self as pinned, root};
+use ringway_sys::dir_lock::DirLock;
+use ringway_sys::dirs;
+use ringway_sys::error::{Error, Result};
+
+/// The directory that is the mark.
+const MARK: &str = "passing";
+
+/// How long after the switch its first port may come.
+const FIRST_PORT: Duration = Duration::from_secs(10);
+
+/// Marks the switch that is being made in `dir`.
+pub(super) fn mark(dir: &Path, on: &str) -> Result<()> {
+    dirs::make(&dir.join(MARK), 0o700).map_err(|e| Error::io(on, "marking the switch failed", e))
+}
+
+impl Switch {
+    /// Makes a switch that goes away with its last port. It stays when somebody makes a port of it that is to stay.
+    #[doc(hidden)]
+    pub fn create_passing(name: &str, spec: &SwitchSpec) -> Result<Self> {
+        Self::sweep_passing();
+        Self::make(name, spec, true)
+    }
+
+    /// Removes those whose last port went with a process that was killed.
+    fn sweep_passing() {
+        for name in switches() {
+            if find(&name).is_ok_and(|dir| dir.join(MARK).is_dir()) {
+                let _ = Self::open(&name); // which removes it, and its ports that nobody has
+            }
+        }
+    }
+
+    /// Makes a port that stays until it is deleted, and does not keep the switch longer than that.
+    #[doc(hidden)]
+    pub fn attach_port(&self, name: &str, access: &PortAccess) -> Result<u32> {
+        let _lock = self.lock()?;
+        self.finish_interrupted();
+        self.make_port(name, access, 0)
+    }
+
+    /// The same of an interface.
+    #[doc(hidden)]
+    pub fn attach_nic(&self, interface: &str, options: &NicOptions) -> Result<u32> {
+        self.add_best_nic(interface, options)
+    }
+
+    /// The switch is not to go away with its last port any more.
+    pub(crate) fn stay(&self) {
+        let _ = fs::remove_dir(self.dir.join(MARK)); // most switches have none
+    }
+
+    /// Removes the switch of that name if it is to go and has no port, also when it never had one.
+    #[doc(hidden)]
+    pub fn remove_passing(name: &str) -> bool {
+        Self::remove_marked(name, true, |_, _| true)
+    }
+
+    /// Removes the switch of that name if it is to go and its last port went; whether it did. With `wait` it waits for other processes
+    /// that change switches. A caller that has a lock of one must not wait.
+    pub(super) fn remove_passed(name: &str, wait: bool) -> bool {
+        Self::remove_marked(name, wait, |switch, mark| switch.has_had_ports() || is_old(mark))
+    }
+
+    fn remove_marked(name: &str, wait: bool, may_go: impl Fn(&Self, &Path) -> bool) -> bool {
+        let Ok(dir) = find(name) else { return false };
+        let mark = dir.join(MARK);
+        if !mark.is_dir() {
+            return false;
+        }
+        let root = root();
+        let take = |at: &Path| DirLock::take(&at.join(pinned::LOCK), wait).ok().flatten();
+        let Some(_alone) = take(&root) else { return false };
+        let Some(_lock) = take(&dir).filter(|_| mark.is_dir()) else { return false };
+        // Opened under both locks: it is the present one of that name.
+        let opened = Maps::open(&dir, name).and_then(|maps| Self::with(name, dir.clone(), maps));
+        let Ok(switch) = opened else { return false };
+        switch.finish_interrupted();
+        let is_empty = switch.records().next().is_none();
+        is_empty && may_go(&switch, &mark) && switch.take_down(&root).is_ok()
+    }
+}
+
+/// Whether the process that made the switch would have made a port of it by now.
+fn is_old(mark: &Path) -> bool {
+    let made = mark.metadata().and_then(|meta| meta.modified());
+    made.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > FIRST_PORT))
+}
