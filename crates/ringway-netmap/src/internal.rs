@@ -86,12 +86,19 @@ fn is_kind_of_library(fd: RawFd) -> bool {
     let Ok(target) = fs::read_link(format!("/proc/self/fd/{fd}")) else { return false };
     let name = target.to_string_lossy();
     if name.starts_with("socket:") {
-        return kernel::socket_domain(fd)
-            .is_some_and(|d| [libc::AF_XDP, libc::AF_PACKET, libc::AF_UNIX].contains(&d));
+        let domains = [libc::AF_XDP, libc::AF_PACKET, libc::AF_UNIX, libc::AF_INET, libc::AF_NETLINK];
+        return kernel::socket_domain(fd).is_some_and(|d| domains.contains(&d));
     }
-    let kinds = ["anon_inode:bpf", "anon_inode:[eventfd]", "anon_inode:[eventpoll]", "/memfd:", "net:["];
-    kinds.iter().any(|k| name.starts_with(k))
-        || ringway::dirs::run_directory().is_some_and(|dir| target.starts_with(dir))
+    let kinds = [
+        "anon_inode:bpf",
+        "anon_inode:btf",
+        "anon_inode:[eventfd]",
+        "anon_inode:[eventpoll]",
+        "/memfd:",
+        "net:[",
+    ];
+    let folders = [ringway::dirs::run_directory(), Some(ringway::pinned::root())];
+    kinds.iter().any(|k| name.starts_with(k)) || folders.iter().flatten().any(|dir| target.starts_with(dir))
 }
 
 /// Notes a number as the library's.
