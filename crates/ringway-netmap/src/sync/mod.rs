@@ -30,7 +30,7 @@ use crate::ledger::RingRecord;
 use crate::memory::Errno;
 use crate::numbers::flag;
 use crate::plan::RingPlan;
-use crate::region::RingWords;
+use crate::ring_words::RingWords;
 
 pub(crate) use crossings::Crossings;
 pub(crate) use monitor::{bell as monitor_bell, monitor_word};

@@ -8,25 +8,17 @@ use std::time::Duration;
 
 use super::access::PortAccess;
 use super::maps::Maps;
+use super::mark::MARK;
 use super::spec::SwitchSpec;
 use super::switch::{Switch, switches};
 use crate::client::find;
 use crate::nic::NicOptions;
 use ringway_pinned::{self as pinned, root};
 use ringway_sys::dir_lock::DirLock;
-use ringway_sys::dirs;
-use ringway_sys::error::{Error, Result};
-
-/// The directory that is the mark.
-const MARK: &str = "passing";
+use ringway_sys::error::Result;
 
 /// How long after the switch its first port may come.
 const FIRST_PORT: Duration = Duration::from_secs(10);
-
-/// Marks the switch that is being made in `dir`.
-pub(super) fn mark(dir: &Path, on: &str) -> Result<()> {
-    dirs::make(&dir.join(MARK), 0o700).map_err(|e| Error::io(on, "marking the switch failed", e))
-}
 
 impl Switch {
     /// Makes a switch that goes away with its last port. It stays when somebody makes a port of it that is to stay.

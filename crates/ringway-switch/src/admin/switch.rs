@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::code::Code;
 use super::load::{self, Identity};
 use super::maps::Maps;
+use super::mark::mark;
 use super::module::Module;
-use super::passing;
 use super::spec::SwitchSpec;
 use crate::client::find;
 use crate::layout::{self, MAGIC, info};
@@ -91,7 +91,7 @@ impl Switch {
         let dir = pinned::make_whole(&root, name, |making| {
             pin_switch(making, &maps, name)?;
             if passing {
-                passing::mark(making, name)?;
+                mark(making, name)?;
             }
             if !code.is_of_user() {
                 let send = load::load_send(&maps, &code, shape, Identity::of_all(1), name)?;
