@@ -100,3 +100,77 @@ fn is_old(mark: &Path) -> bool {
     let made = mark.metadata().and_then(|meta| meta.modified());
     made.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > FIRST_PORT))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name that no other test has; `None`, said loudly, without root.
+    fn name(kind: char) -> Option<String> {
+        if ringway_sys::is_root() {
+            return Some(format!("vale{kind}{}", std::process::id()));
+        }
+        eprintln!("SKIPPED: switches need root");
+        None
+    }
+
+    fn exists(name: &str) -> bool {
+        switches().iter().any(|switch| switch == name)
+    }
+
+    #[test]
+    fn a_passing_switch_goes_with_its_last_port() {
+        let Some(name) = name('q') else { return };
+        let switch = Switch::create_passing(&name, &SwitchSpec::default()).unwrap();
+        assert!(Switch::open(&name).is_ok(), "its first port is to come");
+        let held = switch.add_ephemeral("a").unwrap();
+        switch.attach_port("b", &PortAccess::default()).unwrap();
+        drop(held);
+        let left = Switch::open(&name).unwrap().ports().len();
+        switch.del_port("b", false).unwrap();
+        let there = exists(&name);
+        let _ = Switch::open(&name).map(Switch::delete);
+        assert!(left == 1 && !there, "{left} {there}");
+    }
+
+    #[test]
+    fn a_user_that_was_killed_keeps_no_passing_switch() {
+        let Some(name) = name('r') else { return };
+        let switch = Switch::create_passing(&name, &SwitchSpec::default()).unwrap();
+        drop(switch.add_ephemeral("a").unwrap()); // as the kernel does
+        let listed = exists(&name);
+        let opened = Switch::open(&name).map(Switch::delete);
+        assert!(listed && opened.is_err() && !exists(&name), "{opened:?}");
+    }
+
+    #[test]
+    fn a_passing_switch_with_a_lasting_port_stays() {
+        let Some(name) = name('s') else { return };
+        let switch = Switch::create_passing(&name, &SwitchSpec::default()).unwrap();
+        switch.add_port("a", &PortAccess::default()).unwrap();
+        switch.del_port("a", false).unwrap();
+        let there = exists(&name) && !Switch::remove_passing(&name);
+        let _ = switch.delete();
+        assert!(there);
+    }
+
+    #[test]
+    fn a_switch_that_was_made_to_stay_stays() {
+        let Some(name) = name('t') else { return };
+        let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
+        drop(switch.add_ephemeral("a").unwrap());
+        let there = Switch::open(&name).is_ok_and(|s| s.ports().is_empty()) && !Switch::remove_passing(&name);
+        let _ = switch.delete();
+        assert!(there);
+    }
+
+    #[test]
+    fn a_passing_switch_without_a_first_port_is_removed() {
+        let Some(name) = name('u') else { return };
+        let switch = Switch::create_passing(&name, &SwitchSpec::default()).unwrap();
+        let removed = Switch::remove_passing(&name);
+        let there = exists(&name);
+        let _ = switch.delete();
+        assert!(removed && !there);
+    }
+}
