@@ -92,8 +92,9 @@ bench-report:
 	$(TARGET)/ringway rfc2544 diff $(REPORT)/linux-bridge.json $(REPORT)/ringway-switch.json | tee $(REPORT)/diff.txt; \
 	echo "$(REPORT) has the pages, tables and numbers" >&2; exit $${status:-0}
 
-# The command, where it looks for them the libraries that `ringway run` puts under programs, and the C library with its header. Build with
-# `make all` first.
+# The command, where it looks for them the libraries that `ringway run` puts under programs, the C library with its header, and netmap's
+# headers in a folder of their own. Build with `make all` first.
+NETMAP_HEADERS = $(DESTDIR)$(PREFIX)/include/ringway-netmap
 install:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ringway
 	install -m 755 $(BUILT)/ringway $(DESTDIR)$(PREFIX)/bin/
@@ -102,6 +103,12 @@ install:
 		ln -sf libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/$$name; \
 	done
 	crates/ringway-c/c-library install $(BUILT) $(PREFIX) $(DESTDIR)
+	install -d $(NETMAP_HEADERS)/net
+	install -m 644 crates/ringway-netmap/include/libnetmap.h $(NETMAP_HEADERS)/
+	install -m 644 crates/ringway-netmap/include/net/*.h $(NETMAP_HEADERS)/net/
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)|" \
+		crates/ringway-netmap/ringway-netmap.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/ringway-netmap.pc
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/ringway-netmap.pc
 
 docs: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

@@ -155,7 +155,13 @@ fn an_installation_is_whole() {
         );
         assert_eq!(out, "5 packets\n", "{library}: {err}");
     }
-    for file in ["lib/libringway.so", "include/ringway.h", "lib/pkgconfig/ringway.pc"] {
+    for file in [
+        "lib/libringway.so",
+        "include/ringway.h",
+        "lib/pkgconfig/ringway.pc",
+        "include/ringway-netmap/net/netmap_user.h",
+        "lib/pkgconfig/ringway-netmap.pc",
+    ] {
         assert!(root.join("usr").join(file).is_file(), "{file}");
     }
     let device = Command::new(root.join("usr/bin/ringway"))

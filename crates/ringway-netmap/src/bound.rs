@@ -9,7 +9,7 @@ use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::fd::reopen_fifo;
 
 use crate::local::{inherit_region, local};
-use crate::plan::{Plan, RingPlan};
+use crate::plan::Plan;
 use crate::region::Region;
 use crate::served::Served;
 use crate::space::{Space, is_alive};
@@ -72,8 +72,7 @@ impl Bound {
         }
         let bells = fds.map(|fd| reopen_fifo(fd.as_fd()).unwrap_or(fd)).collect();
         let layout = holds[0].region.layout();
-        let fits = |r: &RingPlan| r.number < layout.rings && (2..=layout.slots).contains(&r.slots);
-        if !plan.tx.iter().chain(&plan.rx).all(fits) {
+        if !plan.tx.iter().chain(&plan.rx).all(|ring| ring.fits(layout.rings, layout.slots)) {
             return Err(bad());
         }
         Ok(Self {

@@ -4,7 +4,7 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ringway_shim::Table;
+use ringway_shim::{FDS, Table};
 
 use crate::descriptor::Descriptor;
 use crate::sys::counted::{Counted, Use};
@@ -93,7 +93,7 @@ pub(crate) fn add(fd: RawFd, descriptor: Descriptor) -> bool {
     if !TABLE.has_room(fd) {
         return false;
     }
-    drop(remove(fd));
+    remove(fd);
     let mut held = hold();
     if !join(&mut held, fd, descriptor.inode()) {
         put(&mut held, fd, descriptor);
@@ -142,18 +142,19 @@ pub(crate) fn alias(from: RawFd, to: RawFd) {
     }
 }
 
-/// What the process has of a descriptor that has no number any more. It goes when this is dropped: after the kernel closed the number, so
-/// that the process can see whether it was the last one.
-pub(crate) struct Ended(&'static Place);
+/// A descriptor that has no number any more. What the process has of it goes when this is dropped, which is after the kernel closed the
+/// number: what nobody has is freed then.
+#[derive(Debug)]
+pub(crate) struct Last(&'static Place);
 
-impl Drop for Ended {
+impl Drop for Last {
     fn drop(&mut self) {
         self.0.end();
     }
 }
 
-/// The number stands for nothing any more. What the process has of a descriptor goes with its last number.
-pub(crate) fn remove(fd: RawFd) -> Option<Ended> {
+/// The number stands for nothing any more. Returns a descriptor of which it was the last one.
+pub(crate) fn leave(fd: RawFd) -> Option<Last> {
     let mut held = hold();
     let place = TABLE.take(fd).filter(|p| !std::ptr::eq(*p, &OTHER))?;
     let named = held.0.iter_mut().find(|n| std::ptr::eq(n.place, place))?;
@@ -163,7 +164,21 @@ pub(crate) fn remove(fd: RawFd) -> Option<Ended> {
     }
     OPEN.fetch_sub(1, Relaxed);
     epolls::forget(place);
-    Some(Ended(place))
+    Some(Last(place))
+}
+
+/// The number, which the kernel has closed, stands for nothing any more.
+pub(crate) fn remove(fd: RawFd) {
+    drop(leave(fd));
+}
+
+/// Ends all descriptors of a process that exits: `close` closes a number.
+pub(crate) fn end_all(close: impl Fn(RawFd)) {
+    for fd in (0..FDS as RawFd).filter(|fd| is(*fd)) {
+        let last = leave(fd);
+        close(fd);
+        drop(last);
+    }
 }
 
 /// What the number stands for by the kernel's word: it may have been closed, or have come, by ways that no hook saw.
@@ -177,7 +192,7 @@ pub(crate) fn find(fd: RawFd) -> Option<Use<Descriptor>> {
             return Some(used);
         }
         drop(used);
-        drop(remove(fd));
+        remove(fd);
     }
     let Some(socket) = socket.filter(|_| kernel::is_unix_seqpacket(fd)) else { return pass_over(fd) };
     let joined = {

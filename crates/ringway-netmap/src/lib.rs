@@ -8,6 +8,7 @@ pub mod descriptor;
 mod descriptors;
 mod epolls;
 mod failure;
+mod forks;
 mod hooks;
 mod inside;
 pub mod internal;

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use ringway_sys::bpf::map_by_id;
-use ringway_sys::error::{Error, ErrorKind, Result};
+use ringway_sys::error::{Error, Result};
 
 use crate::ledger::Ledger;
 use crate::region::Region;
@@ -101,10 +101,4 @@ fn same(a: &Ledger, b: &Ledger) -> bool {
     use std::os::unix::fs::MetadataExt;
     let place = |ledger: &Ledger| ledger.file().metadata().map(|m| (m.dev(), m.ino())).ok();
     place(a).is_some() && place(a) == place(b)
-}
-
-/// No such port is open in a process that could be asked.
-pub(crate) fn unreachable(name: &str) -> Error {
-    Error::new(ErrorKind::Busy, name, "another process has it, and does not share it")
-        .cure("end that process, or open the descriptor before it forks")
 }

@@ -11,6 +11,18 @@ pub(crate) enum Service {
     Monitor { own_bell: u32, served: Option<(u32, u32)> },
     /// Nothing.
     Alone,
+    /// Frames that come to other rings.
+    Gather(Sources),
+}
+
+/// The rings that another one gathers from: the rx rings of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sources {
+    /// The port's place in the plan.
+    pub(crate) served: u32,
+    /// Number of the first ring in the region.
+    pub(crate) first: u32,
+    pub(crate) count: u32,
 }
 
 /// A ring of a binding.
@@ -78,7 +90,7 @@ impl Plan {
         !self.holds.is_empty()
             && self.served.iter().all(|(hold, _)| (*hold as usize) < self.holds.len())
             && rings.into_iter().all(|ring| match ring.service {
-                Service::Served { served: s, .. } => served(s),
+                Service::Served { served: s, .. } | Service::Gather(Sources { served: s, .. }) => served(s),
                 Service::Pipe { own_bell, peer_bell, .. } => own_bell < self.bells && peer_bell < self.bells,
                 Service::Monitor { own_bell, served: s } => {
                     own_bell < self.bells && s.is_none_or(|(s, _)| served(s))
@@ -89,6 +101,18 @@ impl Plan {
 }
 
 impl RingPlan {
+    /// Whether the rings that it names are in a region of so many rings with so many slots.
+    pub(crate) fn fits(&self, rings: u32, slots: u32) -> bool {
+        let others = match self.service {
+            Service::Pipe { peer, .. } => peer < rings,
+            Service::Gather(Sources { first, count, .. }) => {
+                first.checked_add(count).is_some_and(|end| end <= rings)
+            }
+            Service::Served { .. } | Service::Monitor { .. } | Service::Alone => true,
+        };
+        others && self.number < rings && (2..=slots).contains(&self.slots)
+    }
+
     fn words(&self) -> [u32; RING_WORDS] {
         let service = match self.service {
             Service::Served { served, ring } => [0, served, ring, 0],
@@ -98,6 +122,7 @@ impl RingPlan {
                 [2, own_bell, served, ring]
             }
             Service::Alone => [3, 0, 0, 0],
+            Service::Gather(Sources { served, first, count }) => [4, served, first, count],
         };
         [self.number, self.slots, service[0], service[1], service[2], service[3]]
     }
@@ -109,6 +134,7 @@ impl RingPlan {
             1 => Service::Pipe { peer: a, own_bell: b, peer_bell: c },
             2 => Service::Monitor { own_bell: a, served: (b != NONE).then_some((b, c)) },
             3 => Service::Alone,
+            4 => Service::Gather(Sources { served: a, first: b, count: c }),
             _ => return None,
         };
         Some(Self { number, slots, service })
@@ -162,11 +188,22 @@ mod tests {
                 ring(Service::Pipe { peer: 4, own_bell: 0, peer_bell: 1 }),
                 ring(Service::Monitor { own_bell: 1, served: None }),
                 ring(Service::Monitor { own_bell: 1, served: Some((0, 5)) }),
+                ring(Service::Gather(Sources { served: 0, first: 4, count: 250 })),
             ],
         };
         assert_eq!(Plan::of_bytes(&plan.to_bytes()), Some(plan.clone()));
         let lost = Plan { served: Vec::new(), ..plan };
         assert_eq!(Plan::of_bytes(&lost.to_bytes()), None);
+    }
+
+    #[test]
+    fn rings_that_a_plan_names_are_in_the_region() {
+        let fits = |service| RingPlan { number: 3, slots: 64, service }.fits(8, 64);
+        let gathers = |first, count| fits(Service::Gather(Sources { served: 0, first, count }));
+        assert!(gathers(4, 4) && !gathers(5, 4) && !gathers(2, u32::MAX));
+        assert!(!fits(Service::Pipe { peer: 8, own_bell: 0, peer_bell: 1 }));
+        assert!(!RingPlan { number: 8, slots: 64, service: Service::Alone }.fits(8, 64));
+        assert!(!RingPlan { number: 3, slots: 65, service: Service::Alone }.fits(8, 64));
     }
 
     proptest! {

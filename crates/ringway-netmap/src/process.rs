@@ -5,6 +5,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::inside::Inside;
+use crate::sys::kernel;
 use crate::{descriptors, epolls, internal};
 
 /// The process that the memory belongs to; 0 as long as nobody asked.
@@ -23,6 +24,7 @@ pub(crate) fn prepare() {
     ONCE.call_once(|| {
         PID.store(std::process::id(), Relaxed);
         ringway_shim::at_fork(before, after);
+        kernel::at_exit(leave);
     });
 }
 
@@ -57,5 +59,14 @@ extern "C" fn after() {
     {
         PID.store(std::process::id(), Relaxed);
         held.names.forked();
+    }
+}
+
+/// The kernel closes the descriptors of a process that ends. Its bindings end here, so that the last process leaves no folder behind.
+extern "C" fn leave() {
+    if is_here()
+        && let Some(_inside) = Inside::enter()
+    {
+        descriptors::end_all(kernel::close_number);
     }
 }

@@ -8,7 +8,6 @@ use ringway::{Exported, FreeObjects, OpenOptions, Port, RxRing, TxRing};
 use ringway_sys::error::{Error, ErrorKind, Result};
 
 use crate::ledger::{Held, RingRecord};
-use crate::local::unreachable;
 use crate::passing::{self, from_process, peek};
 use crate::region::Region;
 use crate::shared::UnderLock;
@@ -18,6 +17,8 @@ use crate::shared::UnderLock;
 pub(crate) struct Local<R> {
     pub(crate) ring: R,
     pub(crate) generation: u32,
+    /// Who synced it last was killed, perhaps before that counted.
+    stale: bool,
 }
 
 /// A ring that can go on where another process left it.
@@ -38,14 +39,18 @@ impl Adopt for RxRing {
 }
 
 impl<R: Adopt> Local<R> {
+    fn new(ring: R, generation: u32) -> Self {
+        Self { ring, generation, stale: false }
+    }
+
     /// Goes on where the last sync of any process ended.
     #[inline]
     pub(crate) fn catch_up(&mut self, record: &RingRecord<'_>) {
         let now = record.generation();
-        if self.generation != now {
+        if self.generation != now || self.stale {
             let (first, tail) = record.range();
             self.ring.adopt(first, tail);
-            self.generation = now;
+            (self.generation, self.stale) = (now, false);
         }
     }
 }
@@ -72,9 +77,9 @@ impl Served {
         let lock = |ring: u32| region.ledger.ring(ring).lock_address();
         let generation = |ring: u32| region.ledger.ring(ring).generation();
         let tx = std::mem::take(&mut port.tx).into_iter().zip(record.tx());
-        let tx = tx.map(|(ring, n)| UnderLock::new(Local { ring, generation: generation(n) }, lock(n)));
+        let tx = tx.map(|(ring, n)| UnderLock::new(Local::new(ring, generation(n)), lock(n)));
         let rx = std::mem::take(&mut port.rx).into_iter().zip(record.rx());
-        let rx = rx.map(|(ring, n)| UnderLock::new(Local { ring, generation: generation(n) }, lock(n)));
+        let rx = rx.map(|(ring, n)| UnderLock::new(Local::new(ring, generation(n)), lock(n)));
         let (tx, rx) = (tx.collect(), rx.collect());
         if let Some(keeper) = &keeper {
             record.add_holder(std::process::id(), keeper.as_raw_fd());
@@ -128,19 +133,27 @@ impl Served {
     /// A tx ring, whose lock is held.
     #[inline]
     pub(crate) fn tx<'a>(&'a self, k: usize, held: &'a mut Held<'_>) -> Option<&'a mut Local<TxRing>> {
-        self.tx.get(k).map(|ring| ring.get(held))
+        self.tx.get(k).map(|ring| reach(ring, held))
     }
 
     /// An rx ring, whose lock is held.
     #[inline]
     pub(crate) fn rx<'a>(&'a self, k: usize, held: &'a mut Held<'_>) -> Option<&'a mut Local<RxRing>> {
-        self.rx.get(k).map(|ring| ring.get(held))
+        self.rx.get(k).map(|ring| reach(ring, held))
     }
 
     /// The name of Ringway's port.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
+}
+
+#[inline]
+fn reach<'a, R>(ring: &'a UnderLock<Local<R>>, held: &'a mut Held<'_>) -> &'a mut Local<R> {
+    let stolen = held.stolen;
+    let local = ring.get(held);
+    local.stale |= stolen;
+    local
 }
 
 impl Drop for Served {
@@ -167,6 +180,12 @@ pub(crate) fn keep(port: &Port, memory: BorrowedFd<'_>) -> Result<Option<OwnedFd
     }
     passing::put(filler.as_fd(), &bytes, &fds).map_err(io)?;
     Ok(Some(queue))
+}
+
+/// No such port is open in a process that could be asked.
+fn unreachable(name: &str) -> Error {
+    Error::new(ErrorKind::Busy, name, "another process has it, and does not share it")
+        .cure("end that process, or open the descriptor before it forks")
 }
 
 fn split_name(bytes: &[u8]) -> Option<(&str, &[u8])> {

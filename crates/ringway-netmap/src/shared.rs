@@ -1,12 +1,7 @@
-//! What is reached under locks in shared memory, and how a process learns that it is a fork.
-#![allow(
-    unsafe_code,
-    reason = "a lock in shared memory stands for the borrow checker; libc calls the fork handler"
-)]
+//! What is reached under locks in shared memory.
+#![allow(unsafe_code, reason = "a lock in shared memory stands for the borrow checker")]
 
 use std::cell::UnsafeCell;
-use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::ledger::Held;
 
@@ -39,24 +34,4 @@ impl<T> UnderLock<T> {
         // SAFETY: the guard is the only one of this lock, and it is borrowed mutably as long as the result lives.
         unsafe { &mut *self.value.get() }
     }
-}
-
-static FORKS: AtomicU32 = AtomicU32::new(0);
-
-extern "C" fn count_fork() {
-    FORKS.fetch_add(1, Relaxed);
-}
-
-/// Forks between the program's start and this process: a number that a child finds changed.
-#[inline]
-pub(crate) fn forks() -> u32 {
-    static ONCE: Once = Once::new();
-    if !ONCE.is_completed() {
-        let child: unsafe extern "C" fn() = count_fork;
-        // SAFETY: a function without arguments, which lives as long as the library.
-        ONCE.call_once(|| unsafe {
-            libc::pthread_atfork(None, None, Some(child));
-        });
-    }
-    FORKS.load(Relaxed)
 }

@@ -16,7 +16,7 @@ pub(crate) fn sweep(region: &Region) -> bool {
     let used: Vec<u32> = ledger.bindings().flat_map(|b| b.facts().ports).flatten().collect();
     let is_used = |port: &PortRecord<'_>| used.contains(&port.index);
     let unused: Vec<_> =
-        ledger.ports().filter(|port| !is_used(port) && !peer_is_used(region, port, &used)).collect();
+        ledger.ports().filter(|port| !is_used(port) && !other_is_used(region, port, &used)).collect();
     for port in unused {
         if ledger.kind != RegionKind::SwitchPort {
             free_ring_buffers(region, &port);
@@ -26,9 +26,9 @@ pub(crate) fn sweep(region: &Region) -> bool {
     !used.is_empty() || ledger.bindings().next().is_some()
 }
 
-/// Both ends of a pipe are there as long as one of them is bound.
-fn peer_is_used(region: &Region, port: &PortRecord<'_>, used: &[u32]) -> bool {
-    if port.kind() != PortKind::Pipe {
+/// Both ends of a pipe are there as long as one of them is bound, and a ring that gathers as long as the rings that it gathers from.
+fn other_is_used(region: &Region, port: &PortRecord<'_>, used: &[u32]) -> bool {
+    if !matches!(port.kind(), PortKind::Pipe | PortKind::Gathered) {
         return false;
     }
     let peer = port.rings().next().and_then(|ring| region.ledger.ring(ring).peer());

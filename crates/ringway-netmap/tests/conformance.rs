@@ -103,7 +103,7 @@ fn cases_are_named() {
     assert!(names.windows(2).all(|two| two[0] != two[1]));
 }
 
-/// Each failed case is told, with the line and what is not so there.
+/// The message names each failed case, with the line and what is not so there.
 #[test]
 fn all_cases_hold() {
     let Some(lab) = lab() else { return };

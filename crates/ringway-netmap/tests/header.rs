@@ -1,4 +1,4 @@
-//! `net/netmap.h` and `net/netmap_user.h` say what netmap's interface is, in C and in C++.
+//! `net/netmap.h`, `net/netmap_user.h` and `libnetmap.h` say what netmap's interface is, in C and in C++.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::path::{Path, PathBuf};
@@ -52,6 +52,7 @@ fn layout_in_cpp() {
 fn functions_in_c() {
     for standard in ["-std=c99", "-std=c11", "-std=gnu17"] {
         run(&compile(C, standard, "user.c"));
+        run(&compile(C, standard, "libnetmap.c"));
     }
 }
 
@@ -59,5 +60,6 @@ fn functions_in_c() {
 fn functions_in_cpp() {
     for standard in ["-std=c++11", "-std=c++17"] {
         run(&compile(CPP, standard, "user.c"));
+        run(&compile(CPP, standard, "libnetmap.c"));
     }
 }

@@ -152,13 +152,17 @@ fn wild_writes_into_one_end_of_a_pipe_do_not_harm_the_other() {
     writes(&place, "a1{1", "a1}1", Some("a1{1"));
 }
 
+/// Kills of the same side in a row.
+const IN_A_ROW: u64 = 8;
+
 /// Kills one of two again and again: while it works, and while it starts.
 fn kills(place: &Place, ports: [&str; 2]) {
     let mut dice = Dice(u64::from(process::id()) * 2 + 1);
     let mut sharers = ports.map(|port| Some(place.share(port)));
     place.under_traffic(|| {
         for kill in 0..times("RINGWAY_KILLS", 40) / 2 {
-            let dies = dice.below(2) as usize;
+            // First the same again and again: one stays that has outlived many.
+            let dies = if kill < IN_A_ROW { 1 } else { dice.below(2) as usize };
             sleep(Duration::from_micros(dice.below(20_000)));
             drop(sharers[dies].take()); // kills it
             if dice.below(4) == 0 {

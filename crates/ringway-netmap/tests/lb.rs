@@ -1,7 +1,7 @@
 //! A program that balances the flows of an interface over eight pipes, and eight others that take them.
 //!
-//! Objective: at a rate that all of them bear nothing is lost, each flow stays on one pipe and in order, and frames that
-//! find a pipe full wait in extra buffers. The extra buffers are all there, and nothing stays behind.
+//! Objective: at a rate that all of them bear nothing is lost, and each flow stays on one pipe and in order. Frames
+//! that find a pipe full wait in extra buffers. The extra buffers are all there, and nothing stays behind.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod beside;

@@ -105,7 +105,6 @@ fn netmap() {
     let special = [
         Special::new("ringway run -- pkt-gen -i netmap:eth0 -f tx -l 60", MOVES).needs(&["pkt-gen"]),
         Special::new("ringway run -- pkt-gen -i vale0:p1 -f rx", Says("p1")).needs(&["pkt-gen"]),
-        Special::new("ringway run -- ./count eth0", Skipped("no library serves /dev/netmap yet")),
     ];
     perform(&stage, "docs/netmap.md", &special);
 }

@@ -89,8 +89,9 @@ static inline int nm_tx_pending(struct netmap_ring *ring)
 }
 #endif
 
-#ifdef NETMAP_WITH_LIBS
-#include <net/ringway_nm.h>
 #endif
 
+/* Also for a file that includes this one again, with it defined only then. */
+#ifdef NETMAP_WITH_LIBS
+#include <net/ringway_nm.h>
 #endif

@@ -6,15 +6,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use ringway_sys::error::{Error, ErrorKind};
 
 use super::choice::{Chosen, choose};
-use super::make::{file_region, known_region};
-use super::{Found, interfaces_region};
+use super::found::Found;
+use super::make::{file_region, interfaces_region, known_region};
 use crate::body::Register;
 use crate::bound::{Bound, Hold};
 use crate::failure::told;
 use crate::ledger::{BindingFacts, PortKind, RegionKind, RingSet};
 use crate::memory::Errno;
 use crate::numbers::{Mode, flag};
-use crate::plan::{Plan, RingPlan, Service};
+use crate::plan::{Plan, RingPlan, Service, Sources};
 use crate::region::{InterfaceFacts, Region};
 use crate::space::{INTERFACES, Space, hold_binding, is_alive};
 use crate::sweep::sweep;
@@ -83,7 +83,7 @@ pub(super) fn forget(space: &Space, mut found: Found) {
 pub(super) type Numbers = [Vec<Option<u32>>; 4];
 
 pub(super) fn numbers(found: &Found, chosen: &Chosen) -> Numbers {
-    let ports = [found.port, found.host, found.port, found.host];
+    let ports = [found.port, found.host, found.port, found.gathered];
     std::array::from_fn(|kind| {
         let ring = |k: u32| {
             let port = found.region.ledger.port(ports[kind].filter(|_| chosen[kind].contains(&k))?);
@@ -157,7 +157,7 @@ fn plans(found: &Found, chosen: &Chosen, numbers: &Numbers) -> (Vec<RingPlan>, V
     let nth_served = |host: bool| u32::from(host && found.served[0].is_some());
     let rings = |kind: usize| -> Vec<RingPlan> {
         let host = kind % 2 == 1;
-        let port = if host { found.host } else { found.port };
+        let port = [found.port, found.host, found.port, found.gathered][kind];
         let Some(port) = port.map(|p| found.region.ledger.port(p)) else { return Vec::new() };
         let plan = |k: u32| {
             let number = numbers[kind].get(k as usize).copied().flatten()?;
@@ -166,6 +166,11 @@ fn plans(found: &Found, chosen: &Chosen, numbers: &Numbers) -> (Vec<RingPlan>, V
                 PortKind::Pipe => {
                     let peer = found.region.ledger.ring(number).peer()?;
                     Service::Pipe { peer, own_bell: 0, peer_bell: 1 }
+                }
+                PortKind::Gathered => {
+                    let from = found.region.ledger.port(found.host?).rx();
+                    let (first, count) = (from.start, from.len() as u32);
+                    Service::Gather(Sources { served: nth_served(host), first, count })
                 }
                 PortKind::Monitor | PortKind::Alone => Service::Alone,
             };

@@ -8,7 +8,8 @@ use ringway::{FreeObjects, Port};
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::net;
 
-use super::Found;
+use super::found::Found;
+use super::gather;
 use super::make::interfaces_region;
 use crate::body::Register;
 use crate::failure::told;
@@ -48,11 +49,13 @@ pub(super) fn find(
     let host = matches!(mode, Mode::Host | Mode::NicAndHost | Mode::OneHost);
     let open = |wanted: bool, side| wanted.then(|| port(&region, name, index, side)).transpose();
     let served = [open(nic, Side::Nic).map_err(|e| told(&e))?, open(host, Side::Host).map_err(|e| told(&e))?];
-    drop(control);
     let [port, host] = [0, 1].map(|k| served[k].as_ref().map(|s| s.index));
-    let counts = counts(&region, name, index).map_err(|e| told(&e))?;
+    let counts = counts(&region, name, index);
+    let ring = |host| gather::ring(&region, host, counts[2]);
+    let gathered = host.map(ring).transpose().map_err(|e| told(&e))?;
+    drop(control);
     let slots = port.or(host).map_or(0, |p| region.ledger.port(p).slots());
-    Ok(Found { region, port, host, served, counts, slots, bells: Vec::new() })
+    Ok(Found { region, port, host, gathered, served, counts, slots, bells: Vec::new() })
 }
 
 /// What the ledger calls the port of an interface or of its host.
@@ -60,22 +63,22 @@ fn record_name(name: &str, side: Side) -> String {
     if side == Side::Host { format!("{name}^") } else { name.to_owned() }
 }
 
-/// tx, host tx, rx and host rx rings of an interface, of ports that are open and of those that are not.
-fn counts(region: &Region, name: &str, index: u32) -> Result<[u32; 4]> {
-    let [(tx, rx), (host_tx, host_rx)] = [Side::Nic, Side::Host].map(|side| {
-        let record = record_name(name, side);
-        let open = region.ledger.ports().find(|p| p.kind() == PortKind::Served && p.name() == record);
-        match (open, side) {
-            (Some(port), _) => (port.tx().len() as u32, port.rx().len() as u32),
-            (None, Side::Host) => (1, cpus()),
-            (None, Side::Nic) => net::Interface::new(index).map_or((1, 1), |i| {
-                let (rx, tx) = i.queues();
-                (tx, rx)
-            }),
-        }
-    });
-    Ok([tx, host_tx, rx, host_rx])
+/// tx, host tx, rx and host rx rings of an interface, whether its port is open or not.
+fn counts(region: &Region, name: &str, index: u32) -> [u32; 4] {
+    let record = record_name(name, Side::Nic);
+    let open = region.ledger.ports().find(|p| p.kind() == PortKind::Served && p.name() == record);
+    let [tx, rx] = match open {
+        Some(port) => [port.tx(), port.rx()].map(|rings| rings.len() as u32),
+        None => net::Interface::new(index).map_or([1, 1], |i| {
+            let (rx, tx) = i.queues();
+            [tx, rx]
+        }),
+    };
+    [tx, HOST_RINGS, rx, HOST_RINGS]
 }
+
+/// tx rings of a host, and rx rings that programs see of it.
+const HOST_RINGS: u32 = 1;
 
 fn cpus() -> u32 {
     libbpf_rs::num_possible_cpus().map_or(1, |n| n as u32)
@@ -99,7 +102,7 @@ fn make(region: &Arc<Region>, name: &str, index: u32, side: Side) -> Result<Arc<
     let ledger = &region.ledger;
     let slots = settings.slots.min(region.layout().slots);
     let (rx, tx) = net::Interface::new(index).map_or((1, 1), |i| i.queues());
-    let most = if side == Side::Host { 1 + cpus() } else { (rx + tx).max(2) };
+    let most = if side == Side::Host { HOST_RINGS + cpus() } else { (rx + tx).max(2) };
     let full = || {
         Error::new(
             ErrorKind::Invalid,
@@ -134,7 +137,6 @@ fn make(region: &Arc<Region>, name: &str, index: u32, side: Side) -> Result<Arc<
     begin_rings(region, &record, &port);
     if side == Side::Host {
         record.tx().zip(tx..).for_each(|(number, id)| region.set_ringid(number, id));
-        record.rx().zip(rx..).for_each(|(number, id)| region.set_ringid(number, id));
     }
     give_spare(region, &record, &bufs);
     Ok(local().add_served(Served::new(region, record.index, port, keeper)))

@@ -3,8 +3,10 @@
 //! | file | what |
 //! | --- | --- |
 //! | `choice` | which rings of a port a mode and flags mean |
+//! | `found` | the rings of a port before some of them are chosen |
 //! | `interface` | interfaces and their hosts |
 //! | `switch` | ports of switches |
+//! | `gather` | the one rx ring of a host |
 //! | `pipe` | pipes, and ports that stand alone |
 //! | `monitor` | monitors, which have rings beside those that they look at |
 //! | `make` | regions |
@@ -12,42 +14,23 @@
 
 mod choice;
 mod finish;
+mod found;
+mod gather;
 mod interface;
 mod make;
 mod monitor;
 mod pipe;
 mod switch;
 
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-
 use crate::body::Register;
 use crate::bound::Bound;
 use crate::memory::Errno;
 use crate::name::Target;
 use crate::numbers::{Mode, flag};
-use crate::region::Region;
-use crate::served::Served;
 use crate::space::Space;
 
+pub(crate) use found::Found;
 pub(crate) use make::{interfaces_region, known_region};
-
-/// The rings of a port, before some of them are chosen.
-#[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) region: Arc<Region>,
-    /// The port's record.
-    pub(crate) port: Option<u32>,
-    /// The record of its host's rings.
-    pub(crate) host: Option<u32>,
-    /// What serves both.
-    pub(crate) served: [Option<Arc<Served>>; 2],
-    /// tx, host tx, rx and host rx rings, whether their ports are open or not.
-    pub(crate) counts: [u32; 4],
-    pub(crate) slots: u32,
-    /// The bells of a pipe's end and of the other end.
-    pub(crate) bells: Vec<OwnedFd>,
-}
 
 /// Binds: finds or makes the port that the request names, and writes what it got into the request.
 ///

@@ -10,9 +10,9 @@ use crate::plan::{Plan, RingPlan, Service};
 use crate::space::{Space, hold_binding};
 use crate::sync::{monitor_bell, monitor_word};
 
-use super::Found;
 use super::choice::choose;
 use super::finish::{enter, numbers};
+use super::found::Found;
 use super::pipe::own_rings;
 
 /// Binds a monitor of the rings that were found.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::net;
 
-use super::Found;
+use super::found::Found;
 use super::make::{file_region, interfaces_region, known_region};
 use crate::body::Register;
 use crate::failure::told;
@@ -51,7 +51,16 @@ pub(super) fn find(
     let counts = [record.tx().len() as u32, 0, record.rx().len() as u32, 0];
     let slots = record.slots();
     let bells = vec![bell(&region, own).map_err(|e| told(&e))?, bell(&region, other).map_err(|e| told(&e))?];
-    Ok(Found { region, port: Some(own), host: None, served: [None, None], counts, slots, bells })
+    Ok(Found {
+        region,
+        port: Some(own),
+        host: None,
+        gathered: None,
+        served: [None, None],
+        counts,
+        slots,
+        bells,
+    })
 }
 
 /// The region that pipes of this parent lie in: that of interfaces, or one of their own.
@@ -154,6 +163,7 @@ pub(super) fn find_alone(space: &Space, name: &str, mode: Mode) -> std::result::
         region,
         port: Some(index),
         host: None,
+        gathered: None,
         served: [None, None],
         counts,
         slots,

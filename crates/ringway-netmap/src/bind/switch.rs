@@ -7,7 +7,7 @@ use ringway::{OpenOptions, Port};
 use ringway_abi::RegionSpec;
 use ringway_sys::error::{Error, ErrorKind, Result};
 
-use super::Found;
+use super::found::Found;
 use super::interface::begin_rings;
 use super::make::{known_region, switch_region};
 use crate::failure::told;
@@ -35,6 +35,7 @@ pub(super) fn find(space: &Space, switch: &str, port: &str, mode: Mode) -> std::
         region,
         port: Some(index),
         host: None,
+        gathered: None,
         served: [Some(served), None],
         counts,
         slots,

@@ -2,8 +2,9 @@
 
 use std::ffi::c_int;
 
-use ringway_shim::fail;
+use ringway_shim::{errno, fail, set_errno};
 
+use crate::descriptors::Last;
 use crate::inside::Inside;
 use crate::sys::real;
 use crate::{descriptors, epolls, internal, process};
@@ -22,32 +23,18 @@ fn is_kept(fd: c_int) -> bool {
     }
 }
 
-/// What goes when a number was closed.
-pub(super) struct Closing(Option<descriptors::Ended>);
-
-impl Drop for Closing {
-    fn drop(&mut self) {
-        if let Some(ended) = self.0.take() {
-            let _inside = Inside::enter();
-            drop(ended);
-        }
-    }
-}
-
-/// Forgets what a number stood for, which is about to be closed, or was. What is returned is dropped when it was.
+/// Forgets what a number stood for, which is about to be closed, or was. The caller drops what it gets when the kernel has closed it.
 #[must_use]
-pub(super) fn closing(fd: c_int) -> Closing {
+pub(super) fn closing(fd: c_int) -> Option<Last> {
     if internal::is_tracking() && process::is_here() {
         internal::returned(fd);
     }
-    if (!descriptors::is_unknown(fd) || epolls::is(fd))
-        && process::is_here()
-        && let Some(_inside) = Inside::enter()
-    {
-        epolls::remove(fd);
-        return Closing(descriptors::remove(fd));
+    if descriptors::is_unknown(fd) && !epolls::is(fd) || !process::is_here() {
+        return None;
     }
-    Closing(None)
+    let _inside = Inside::enter()?;
+    epolls::remove(fd);
+    descriptors::leave(fd)
 }
 
 /// # Safety
@@ -57,9 +44,13 @@ pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     if is_kept(fd) {
         return fail(libc::EBADF);
     }
-    let _gone = closing(fd);
+    let last = closing(fd);
     // SAFETY: the caller's argument.
-    unsafe { real::close(fd) }
+    let done = unsafe { real::close(fd) };
+    let code = errno();
+    drop(last);
+    set_errno(code);
+    done
 }
 
 /// # Safety
@@ -71,8 +62,7 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
         // SAFETY: the caller's arguments.
         return unsafe { real::close_range(from, to, flags) };
     }
-    let mut gone = Vec::new();
-    let mut next = from;
+    let (mut next, mut last) = (from, Vec::new());
     let known = u32::try_from(internal::highest()).map_or(0, |highest| highest + 1);
     for fd in from..known.min(to.saturating_add(1)) {
         if is_kept(fd as c_int) {
@@ -82,11 +72,15 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
             }
             next = fd + 1;
         } else {
-            gone.push(closing(fd as c_int));
+            last.extend(closing(fd as c_int));
         }
     }
     // SAFETY: as above.
-    if next <= to { unsafe { real::close_range(next, to, flags) } } else { 0 }
+    let done = if next <= to { unsafe { real::close_range(next, to, flags) } } else { 0 };
+    let code = errno();
+    drop(last);
+    set_errno(code);
+    done
 }
 
 /// # Safety

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use ringway_sys::mmap::Mmap;
 
-use super::RINGS_MAX;
+use super::limits::RINGS_MAX;
 
 /// Bytes of a record.
 pub(super) const SIZE: usize = 64;

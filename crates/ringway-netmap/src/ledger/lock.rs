@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::shared;
+use crate::forks::forks;
 
 /// Looks at the word before a waiter yields its CPU, and yields before it asks whether the holder lives.
 const SPINS: u32 = 200;
@@ -109,7 +109,7 @@ thread_local! {
 /// The calling thread in one word: its number, and when it started, since the kernel gives numbers out again.
 #[inline]
 fn me() -> u64 {
-    let forks = shared::forks();
+    let forks = forks();
     ME.try_with(|me| {
         if me.get().0 != forks {
             me.set((forks, read_me()));

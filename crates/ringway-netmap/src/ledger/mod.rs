@@ -12,6 +12,7 @@
 
 mod binding;
 mod buffers;
+mod limits;
 mod lock;
 mod port;
 mod ring;
@@ -27,17 +28,10 @@ use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::mmap::Mmap;
 
 pub(crate) use binding::{BindingFacts, BindingRecord, RingSet};
+pub(crate) use limits::{BINDINGS_MAX, PORT_INTERFACES, PORTS_MAX, RINGS_MAX};
 pub(crate) use lock::Held;
 pub(crate) use port::{PortFacts, PortKind, PortRecord};
 pub(crate) use ring::RingRecord;
-
-/// Rings of a region at most: a binding has a bit for each.
-pub(crate) const RINGS_MAX: u32 = 256;
-/// Bindings of a region at most.
-pub(crate) const BINDINGS_MAX: u32 = 1024;
-pub(crate) const PORTS_MAX: u32 = 128;
-/// Interface descriptors at the end of the region of interfaces that ports have, whatever is bound.
-pub(crate) const PORT_INTERFACES: u32 = 64;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"ringwnm1");
 

@@ -33,6 +33,8 @@ pub(crate) enum PortKind {
     Monitor = 3,
     /// Nothing: frames that are sent are gone.
     Alone = 4,
+    /// The rx rings of another port, whose frames come together in its one ring.
+    Gathered = 5,
 }
 
 /// The record of a port. It changes under the region's control lock only.
@@ -111,6 +113,7 @@ impl<'a> PortRecord<'a> {
             1 => PortKind::Served,
             2 => PortKind::Pipe,
             3 => PortKind::Monitor,
+            5 => PortKind::Gathered,
             _ => PortKind::Alone,
         }
     }
@@ -140,12 +143,15 @@ impl<'a> PortRecord<'a> {
         self.mem.u64(self.at + HOLDERS + 8 * k)
     }
 
-    /// Notes a process that has the port's descriptors in the queue of its descriptor `fd`. Of many the oldest are forgotten.
+    /// Notes a process that has the port's descriptors in the queue of its descriptor `fd`: in the place of one that ended, or of the oldest.
     pub(crate) fn add_holder(&self, pid: u32, fd: i32) {
-        for k in (1..HOLDERS_MAX).rev() {
-            self.holder(k).store(self.holder(k - 1).load(Relaxed), Relaxed);
+        let mut words: Vec<u64> = (0..HOLDERS_MAX).map(|k| self.holder(k).load(Relaxed)).collect();
+        words.retain(|word| *word != 0 && is_there((word >> 32) as u32));
+        words.insert(0, u64::from(pid) << 32 | u64::from(fd as u32));
+        words.resize(HOLDERS_MAX, 0);
+        for (k, word) in words.into_iter().enumerate() {
+            self.holder(k).store(word, Relaxed);
         }
-        self.holder(0).store(u64::from(pid) << 32 | u64::from(fd as u32), Relaxed);
     }
 
     /// Forgets what a process had.
@@ -161,4 +167,9 @@ impl<'a> PortRecord<'a> {
         let words = (0..HOLDERS_MAX).map(|k| self.holder(k).load(Relaxed));
         words.filter(|w| *w != 0).map(|w| ((w >> 32) as u32, w as u32 as i32)).collect()
     }
+}
+
+/// Whether the process runs.
+fn is_there(pid: u32) -> bool {
+    std::fs::exists(format!("/proc/{pid}")).unwrap_or(false)
 }

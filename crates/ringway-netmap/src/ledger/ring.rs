@@ -1,7 +1,7 @@
 //! The record of a ring.
 //!
 //! ```text
-//!  0 lock   8 first  12 tail  16 generation  20 produced  24 peer+1  28 slots  32 journal  36 flags
+//!  0 lock   8 first  12 tail  16 generation  20 produced  24 peer+1  28 slots  32 journal  36 turn
 //! 40 wish of a reader  44 wish of a writer   64 monitors: region id and ring, 4 of them
 //! ```
 
@@ -26,6 +26,7 @@ const PRODUCED: usize = 20;
 const PEER: usize = 24;
 const SLOTS: usize = 28;
 const JOURNAL: usize = 32;
+const TURN: usize = 36;
 const READER_WISH: usize = 40;
 const WRITER_WISH: usize = 44;
 const MONITORED: usize = 64;
@@ -65,7 +66,7 @@ impl<'a> RingRecord<'a> {
         self.word(PRODUCED).store(tail, Relaxed);
         self.word(PEER).store(peer.map_or(0, |p| p + 1), Relaxed);
         self.word(SLOTS).store(slots, Relaxed);
-        for at in [JOURNAL, READER_WISH, WRITER_WISH] {
+        for at in [JOURNAL, TURN, READER_WISH, WRITER_WISH] {
             self.word(at).store(0, Relaxed);
         }
         for k in 0..MONITORS {
@@ -111,7 +112,7 @@ impl<'a> RingRecord<'a> {
         self.word(PRODUCED).store(at, Release);
     }
 
-    /// The other ring of a pipe.
+    /// The other ring of a pipe; the first of the rings that a ring gathers from.
     pub(crate) fn peer(&self) -> Option<u32> {
         self.word(PEER).load(Relaxed).checked_sub(1)
     }
@@ -125,6 +126,12 @@ impl<'a> RingRecord<'a> {
     #[inline]
     pub(crate) fn journal(&self) -> &'a AtomicU32 {
         self.word(JOURNAL)
+    }
+
+    /// Which of the rings that this one gathers from has its turn.
+    #[inline]
+    pub(crate) fn turn(&self) -> &'a AtomicU32 {
+        self.word(TURN)
     }
 
     /// Set by a reader that sleeps.

@@ -3,12 +3,18 @@
 //! | file | what |
 //! | --- | --- |
 //! | `tx`, `rx` | a ring of each kind |
+//! | `gather` | frames of several rings come together in one |
+//! | `exchange` | two slots change places |
 //! | `pipe` | slots change places between two rings |
 //! | `monitor` | frames are copied to monitors |
 //! | `forward` | frames cross between a NIC and its host |
+//! | `crossings` | the ports by which they do |
 //! | `wake` | sleepers |
 
+mod crossings;
+mod exchange;
 mod forward;
+mod gather;
 mod monitor;
 mod pipe;
 mod rx;
@@ -25,7 +31,7 @@ use crate::numbers::flag;
 use crate::plan::RingPlan;
 use crate::region::RingWords;
 
-pub(crate) use forward::Crossings;
+pub(crate) use crossings::Crossings;
 pub(crate) use monitor::{bell as monitor_bell, monitor_word};
 
 /// Why a ring was not synced.

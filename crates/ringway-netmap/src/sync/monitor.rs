@@ -160,7 +160,7 @@ fn feed(
 }
 
 /// Slots of the frame at `at`, and whether it is whole and good.
-fn measure(words: &RingWords<'_>, mut at: u32, end: u32) -> (u32, bool) {
+pub(super) fn measure(words: &RingWords<'_>, mut at: u32, end: u32) -> (u32, bool) {
     let (mut slots, mut good) = (0, true);
     while at != end {
         let slot = words.slot(at);

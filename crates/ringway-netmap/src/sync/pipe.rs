@@ -1,10 +1,9 @@
 //! Pipes: slots of a tx ring and of the other end's rx ring change places, with their buffers. No byte of a frame is touched.
 
-use std::sync::atomic::Ordering::Relaxed;
-
-use ringway_abi::layout::{FIRST_BUF, NS_BUF_CHANGED};
+use ringway_abi::layout::NS_BUF_CHANGED;
 use ringway_abi::{Slot, cursor};
 
+use super::exchange::{exchange, mend};
 use super::monitor::Seen;
 use super::{Skipped, wake};
 use crate::bound::Bound;
@@ -34,7 +33,7 @@ impl Bound {
         let produced = there.produced();
         let room = to.slots - 1 - to.dist(there.range().0, produced);
         let count = whole_frames(&words, before.0, words.dist(before.0, head).min(room));
-        let (first, end) = exchange(&there, (&words, before.0), (&to, produced), count);
+        let (first, end) = move_slots(&there, (&words, before.0), (&to, produced), count);
         let tail = writers_tail(&there, first, end, words.slots);
         record.set_range(first, tail);
         record.count_sync();
@@ -67,19 +66,10 @@ impl Bound {
         }
     }
 
-    /// After a kill between the two stores of an exchange both rings name one buffer, and the journal has the other one.
     #[cold]
     pub(super) fn mend_pipe(&self, tx: u32, rx: u32, slots: u32) {
         let (from, to) = (self.region().ring(tx, slots), self.region().ring(rx, slots));
-        let journal = self.region().ledger.ring(rx).journal().load(Relaxed);
-        let there: std::collections::HashSet<u32> = (0..to.slots).map(|i| to.slot(i).buf).collect();
-        if journal < FIRST_BUF || there.contains(&journal) {
-            return;
-        }
-        let twice = (0..from.slots).find(|i| there.contains(&from.slot(*i).buf));
-        if let Some(i) = twice {
-            from.set_slot(i, Slot { buf: journal, len: 0, flags: NS_BUF_CHANGED });
-        }
+        mend(self.region().ledger.ring(rx).journal(), &from, &to);
     }
 }
 
@@ -102,7 +92,7 @@ fn whole_frames(words: &RingWords<'_>, first: u32, mut count: u32) -> u32 {
 
 /// Exchanges `count` slots; returns where both rings go on. A slot with a bad index stays behind with its frame.
 #[inline]
-fn exchange(
+fn move_slots(
     there: &RingRecord<'_>,
     (from, mut at): (&RingWords<'_>, u32),
     (to, mut end): (&RingWords<'_>, u32),
@@ -112,29 +102,12 @@ fn exchange(
     for _ in 0..count {
         let sent = from.slot(at);
         if from.valid(sent) {
-            let free = to.slot(end);
-            journal.store(free.buf, Relaxed);
-            to.set_slot(end, Slot { flags: sent.flags | NS_BUF_CHANGED, ..sent });
-            let ptr = to.ptr(end).swap_relaxed(from.ptr(at).load(Relaxed));
-            from.set_slot(at, Slot { buf: free.buf, len: free.len, flags: NS_BUF_CHANGED });
-            from.ptr(at).store(ptr, Relaxed);
+            let left = Slot { flags: NS_BUF_CHANGED, ..to.slot(end) };
+            let sent = Slot { flags: sent.flags | NS_BUF_CHANGED, ..sent };
+            exchange(journal, (from, at, left), (to, end, sent));
             end = to.next(end);
         }
         at = from.next(at);
     }
     (at, end)
-}
-
-/// A word that one thread at a time writes.
-trait SwapRelaxed {
-    fn swap_relaxed(&self, value: u64) -> u64;
-}
-
-impl SwapRelaxed for std::sync::atomic::AtomicU64 {
-    #[inline]
-    fn swap_relaxed(&self, value: u64) -> u64 {
-        let old = self.load(Relaxed);
-        self.store(value, Relaxed);
-        old
-    }
 }

@@ -4,14 +4,12 @@ use ringway_abi::Slot;
 use ringway_abi::layout::NS_PORT_SHIFT;
 
 use super::Skipped;
+use super::forward::NR_FORWARD;
 use super::monitor::Seen;
 use crate::bound::Bound;
 use crate::ledger::{Held, RegionKind, RingRecord};
 use crate::plan::{RingPlan, Service};
 use crate::region::RingWords;
-
-/// Flag of a ring: slots that are marked go on to the host, or to the NIC.
-const NR_FORWARD: u32 = 0x4;
 
 impl Bound {
     /// Gives the slots before head back, and collects what came.
@@ -26,6 +24,7 @@ impl Bound {
                 }
                 self.rx_filled(ring, None)
             }
+            Service::Gather(sources) => self.rx_gathered(ring, sources),
             Service::Alone => self.rx_filled(ring, None),
         }
     }
@@ -49,6 +48,7 @@ impl Bound {
         if monitored {
             self.show(&record, &words, (before.0, head), Seen::Consumed { sent: false });
         }
+        record.set_range(head, before.1); // the slots before are the port's, whenever this process is killed
         let synced = local.ring.sync();
         let after = (local.ring.first(), local.ring.tail());
         record.set_range(after.0, after.1);

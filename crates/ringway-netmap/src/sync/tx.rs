@@ -22,7 +22,7 @@ impl Bound {
         let synced = match ring.service {
             Service::Served { served, ring: k } => self.tx_served(ring, served, k),
             Service::Pipe { peer, peer_bell, .. } => self.tx_pipe(ring, peer, peer_bell),
-            Service::Monitor { .. } | Service::Alone => self.tx_alone(ring),
+            Service::Monitor { .. } | Service::Gather(_) | Service::Alone => self.tx_alone(ring),
         };
         let words = self.words(ring);
         if words.flags() & NR_TIMESTAMP != 0 {

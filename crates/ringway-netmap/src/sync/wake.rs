@@ -9,8 +9,9 @@ use ringway_sys::fd::{drain_bell, ring_bell};
 
 use super::{IN, OUT, Sleep};
 use crate::bound::Bound;
+use crate::forks::forks;
+use crate::ledger::RingRecord;
 use crate::plan::{RingPlan, Service};
-use crate::shared;
 
 /// How long a sleeper sleeps whose wake-up another process may hear in its place.
 const SHARED_NAP: Duration = Duration::from_millis(10);
@@ -43,7 +44,7 @@ impl Bound {
         if events & OUT != 0 {
             found |= self.plan.tx.iter().any(|ring| self.arm_tx(ring, sleep));
         }
-        if shared::forks() > 0 || self.is_shared() {
+        if forks() > 0 || self.is_shared() {
             sleep.at_most(SHARED_NAP);
         }
         found
@@ -58,7 +59,8 @@ impl Bound {
 
     fn arm_rx(&self, plan: &RingPlan, sleep: &mut Sleep) -> bool {
         match plan.service {
-            Service::Served { served, ring } => self.arm_served_rx(plan, served, ring, sleep),
+            Service::Served { served, ring } => self.arm_served_rx(&self.record(plan), (served, ring), sleep),
+            Service::Gather(sources) => self.arm_gathered(plan, sources, sleep),
             Service::Pipe { own_bell, .. } => self.arm_filled(plan, own_bell, sleep),
             Service::Monitor { own_bell, served } => {
                 if served.is_some() {
@@ -70,11 +72,15 @@ impl Bound {
         }
     }
 
-    fn arm_served_rx(&self, plan: &RingPlan, served: u32, k: u32, sleep: &mut Sleep) -> bool {
-        let record = self.record(plan);
+    pub(super) fn arm_served_rx(
+        &self,
+        record: &RingRecord<'_>,
+        (served, k): (u32, u32),
+        sleep: &mut Sleep,
+    ) -> bool {
         let Some(mut held) = record.lock() else { return true };
         let Some(local) = self.served[served as usize].rx(k as usize, &mut held) else { return false };
-        local.catch_up(&record);
+        local.catch_up(record);
         sleep.fds.push(local.ring.as_fd().as_raw_fd());
         // The program may want more than it has: it set cur ahead of head.
         local.ring.arm_for_more().unwrap_or(true)
@@ -106,7 +112,7 @@ impl Bound {
                 fence(Ordering::SeqCst);
                 self.pipe_has_room(plan, peer)
             }
-            Service::Monitor { .. } => false,
+            Service::Monitor { .. } | Service::Gather(_) => false,
             Service::Alone => true,
         }
     }

@@ -7,6 +7,8 @@ use std::os::unix::net::UnixDatagram;
 
 use rustix::fs::{FileType, OFlags};
 
+use super::real;
+
 /// What a number stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind {
@@ -62,4 +64,15 @@ pub(crate) fn is_unix_seqpacket(fd: RawFd) -> bool {
 pub(crate) fn set_nonblocking(fd: &OwnedFd) {
     // It fails for no flag that sockets have.
     let _ = rustix::fs::fcntl_getfl(fd).and_then(|old| rustix::fs::fcntl_setfl(fd, old | OFlags::NONBLOCK));
+}
+/// Closes a number of the program's, which stands for a netmap descriptor.
+pub(crate) fn close_number(fd: RawFd) {
+    // SAFETY: the process exits, and nobody else has the number as an `OwnedFd`.
+    unsafe { real::close(fd) };
+}
+
+/// Calls this when the process exits.
+pub(crate) fn at_exit(leave: extern "C" fn()) {
+    // SAFETY: a function without arguments, which lives as long as the library: its thread-local data keeps it loaded.
+    unsafe { libc::atexit(leave) };
 }

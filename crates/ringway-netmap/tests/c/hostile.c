@@ -1,7 +1,10 @@
-/* Processes that share a port:
+/* Processes that share a port.
  *
- *   hostile wild PORT SEED WRITES   a thread writes anything into all rings of the port while another one polls
- *   hostile share PORT              receives and sends carefully, until SIGTERM; says at SIGUSR1 how far it is
+ *   hostile wild PORT SEED WRITES
+ *   hostile share PORT
+ *
+ * The wild one has a thread that writes anything into the rings while another one polls. The careful one receives and sends until SIGTERM.
+ * At SIGUSR1 it says how far it is.
  *
  * The careful one believes nothing that stands in the memory after it was bound. */
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* Balances the flows of an interface over pipes, as netmap's lb does:  lb balance IF   lb consume PIPE [late]
  *
- * The balancer exchanges buffers between the interface's rings and those of the pipes. Frames that find their pipe full wait in extra
+ * The balancer exchanges buffers between the rings of the interface and of the pipes. Frames that find their pipe full wait in extra
  * buffers, in order. Poll is its only sync. A consumer counts the frames of each flow, which come in order. A late one begins at SIGUSR1. */
 #include "bind.h"
 

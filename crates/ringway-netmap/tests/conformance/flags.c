@@ -9,7 +9,8 @@ static uint32_t spare(struct port *p, const char *name)
 	prepare(p, NR_REG_ALL_NIC, 0, 0);
 	p->reg.nr_extra_bufs = 1;
 	SAME(try_bind(p, name), 0);
-	SAME(p->reg.nr_extra_bufs, 1);
+	if (p->reg.nr_extra_bufs < 1)
+		SKIP("no extra buffer is granted");
 	return p->nifp->ni_bufs_head;
 }
 

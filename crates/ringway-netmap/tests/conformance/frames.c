@@ -96,36 +96,67 @@ uint32_t await(const struct port *p, uint32_t slots)
 	return nm_ring_space(rx(p));
 }
 
-struct netmap_slot *await_frame(const struct port *p, int ms)
+/* What came that is no frame of this suite, for the reason of a failure. */
+static struct {
+	uint32_t count, length;
+	uint8_t start[16];
+} others;
+
+static void note_other(const void *at, uint32_t length)
 {
-	struct netmap_ring *ring = rx(p);
+	others.count++;
+	others.length = length;
+	memcpy(others.start, at, sizeof(others.start));
+}
+
+/* The frame of this suite at head of a ring, after others were taken off. */
+static struct netmap_slot *first_frame(struct netmap_ring *ring)
+{
+	for (; !nm_ring_empty(ring); advance(ring, 1)) {
+		struct netmap_slot *slot = slot_at(ring, 0);
+
+		if (is_frame(buffer(ring, slot), slot->len))
+			return slot;
+		note_other(buffer(ring, slot), slot->len);
+	}
+	return NULL;
+}
+
+struct netmap_slot *await_frame(struct port *p, int ms)
+{
+	int rings = (int)(p->nifp->ni_rx_rings + p->nifp->ni_host_rx_rings), i;
+	const int64_t *places = p->nifp->ring_ofs + p->nifp->ni_tx_rings + p->nifp->ni_host_tx_rings;
 	long end = milliseconds() + ms;
+	struct netmap_slot *slot;
 
 	do {
 		sync_rx(p);
-		while (!nm_ring_empty(ring)) {
-			struct netmap_slot *slot = slot_at(ring, 0);
-
-			if (is_frame(buffer(ring, slot), slot->len))
+		for (i = 0; i < rings; i++) {
+			slot = places[i] ? first_frame(NETMAP_RXRING(p->nifp, i)) : NULL;
+			if (slot) {
+				p->rx_of = i;
 				return slot;
-			advance(ring, 1);
+			}
 		}
 		rest(1);
 	} while (milliseconds() < end);
 	return NULL;
 }
 
-void expect_frame(const struct port *p, uint32_t number, uint32_t length)
+void expect_frame(struct port *p, uint32_t number, uint32_t length)
 {
 	struct netmap_slot *slot = await_frame(p, WAIT_MS);
 
+	if (!slot && others.count)
+		FAIL("frame %u does not come, but %u others, the last of %u bytes to %02x:%02x, type %02x%02x", number, others.count,
+		     others.length, others.start[0], others.start[1], others.start[12], others.start[13]);
 	if (!slot)
 		FAIL("frame %u does not come", number);
 	check_frame(buffer(rx(p), slot), slot->len, number, length);
 	advance(rx(p), 1);
 }
 
-void expect_none(const struct port *p)
+void expect_none(struct port *p)
 {
 	struct netmap_slot *slot = await_frame(p, QUIET_MS);
 

@@ -23,12 +23,13 @@ void put_frame_between(struct netmap_ring *ring, uint32_t number, uint32_t lengt
 void send_frame(const struct port *p, uint32_t number, uint32_t length);
 /* Syncs until so many slots wait in the rx ring, 3 seconds at most; how many do. */
 uint32_t await(const struct port *p, uint32_t slots);
-/* Awaits the next frame of this suite, and takes other frames off. NULL if none comes. It stays at head. */
-struct netmap_slot *await_frame(const struct port *p, int ms);
+/* Awaits the next frame of this suite in any of the port's rx rings, and takes other frames off. NULL if none comes. It stays at head of
+ * rx(p), which is the ring that it came by from then on. */
+struct netmap_slot *await_frame(struct port *p, int ms);
 /* Awaits this frame, checks it, and gives its slot back. */
-void expect_frame(const struct port *p, uint32_t number, uint32_t length);
+void expect_frame(struct port *p, uint32_t number, uint32_t length);
 /* No frame of this suite comes for a while. */
-void expect_none(const struct port *p);
+void expect_none(struct port *p);
 /* Syncs until all frames of a tx ring are out. */
 void drain(const struct port *p);
 

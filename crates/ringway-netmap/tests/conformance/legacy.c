@@ -1,5 +1,7 @@
 /* Requests of older programs: NIOCGINFO and NIOCREGIF with a struct nmreq, and the header-only nm_open. */
 #define NETMAP_WITH_LIBS
+#include <libnetmap.h>
+
 #include "frames.h"
 
 static void fill(struct nmreq *old, const char *name, uint32_t version)
@@ -71,7 +73,7 @@ TEST(old_request_for_an_unknown_interface_is_refused)
 	struct nmreq old;
 	struct port p;
 
-	fill(&old, "cf-no-such-0", NETMAP_API);
+	fill(&old, "cfnosuch0", NETMAP_API);
 	SAME(old_request(NIOCGINFO, &old), ENXIO);
 	SAME(old_bind(&p, &old), ENXIO);
 }
@@ -259,5 +261,45 @@ TEST(header_only_functions_find_rings_by_the_mode)
 	one = must_open(interface_m(), "-0", NULL);
 	SAME(one->first_tx_ring, 0);
 	SAME(one->last_tx_ring, 0);
-	CHECK(nm_open("netmap:cf-no-such-0", NULL, 0, NULL) == NULL);
+	CHECK(nm_open("netmap:cfnosuch0", NULL, 0, NULL) == NULL);
+}
+
+/* nmport_open and its companions of libnetmap.h. Ports of one region have one mapping. */
+TEST(libnetmap_functions_move_frames)
+{
+	char name[80], frame[2048];
+	struct nmport_d *a, *b;
+	struct netmap_ring *ring;
+	long end = milliseconds() + WAIT_MS;
+
+	snprintf(name, sizeof(name), "netmap:%s", interface_a());
+	CHECK((a = nmport_open(name)) != NULL);
+	snprintf(name, sizeof(name), "netmap:%s-0", interface_b());
+	CHECK((b = nmport_open(name)) != NULL);
+	CHECK(a->mem == b->mem && a->nifp != b->nifp);
+	write_frame(frame, 7, 200);
+	SAME(nmport_inject(a, frame, 200), 200);
+	WORKS(ioctl(a->fd, NIOCTXSYNC, NULL));
+	ring = NETMAP_RXRING(b->nifp, b->first_rx_ring);
+	while (nm_ring_empty(ring) && milliseconds() < end)
+		WORKS(ioctl(b->fd, NIOCRXSYNC, NULL));
+	CHECK(!nm_ring_empty(ring));
+	check_frame(buffer(ring, slot_at(ring, 0)), slot_at(ring, 0)->len, 7, 200);
+	nmport_close(a);
+	CHECK(ring->dir == 1);
+	nmport_close(b);
+	errno = 0;
+	CHECK(nmport_open("netmap:cfnosuch0") == NULL && errno == ENXIO);
+}
+
+TEST(libnetmap_finds_rings_by_the_table)
+{
+	char name[80];
+	struct nmport_d *host;
+
+	snprintf(name, sizeof(name), "netmap:%s^", interface_a());
+	CHECK((host = nmport_open(name)) != NULL);
+	SAME(host->first_tx_ring, host->nifp->ni_tx_rings);
+	SAME(host->first_rx_ring, host->nifp->ni_rx_rings);
+	SAME(host->last_rx_ring, host->nifp->ni_rx_rings + host->nifp->ni_host_rx_rings - 1);
 }

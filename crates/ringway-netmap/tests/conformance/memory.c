@@ -206,7 +206,7 @@ TEST(info_of_an_unknown_interface_is_refused)
 	struct nmreq_port_info_get info;
 
 	memset(&info, 0, sizeof(info));
-	SAME(request(NETMAP_REQ_PORT_INFO_GET, "cf-no-such-0", &info), ENXIO);
+	SAME(request(NETMAP_REQ_PORT_INFO_GET, "cfnosuch0", &info), ENXIO);
 }
 
 /* Asking may make a port and drops it again: afterwards it is bound alone. */

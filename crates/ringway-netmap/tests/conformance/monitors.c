@@ -87,7 +87,7 @@ TEST_MONITOR(an_rx_monitor_does_not_see_what_is_sent, 1, NR_MONITOR_RX, w)
 	expect_none(&w->monitor);
 }
 
-/* With both flags both come, and those that were sent are marked. */
+/* With both flags both come. A mark is on frames that were sent. */
 TEST_MONITOR(a_monitor_of_both_directions_marks_what_is_sent, 1, NR_MONITOR_TX | NR_MONITOR_RX, w)
 {
 	struct netmap_slot *slot;

@@ -131,7 +131,7 @@ TEST(a_descriptor_on_its_way_keeps_the_port)
 	bind_port(&p, virtual_name("{1"), NR_REG_ALL_NIC, 0, NR_EXCLUSIVE);
 }
 
-/* A daemon closes all numbers but those that it knows. */
+/* A daemon closes all numbers that it does not know. */
 TEST_LINKS(a_daemon_closes_all_other_numbers, p)
 {
 	int fd;

@@ -212,7 +212,11 @@ char *buffer(struct netmap_ring *ring, const struct netmap_slot *slot)
 
 void advance(struct netmap_ring *ring, uint32_t slots)
 {
-	ring->head = ring->cur = (ring->head + slots) % ring->num_slots;
+	uint32_t next = (ring->head + slots) % ring->num_slots;
+
+	/* Another thread may sync meanwhile: the slots are written first, and cur is never before head. */
+	__atomic_store_n(&ring->cur, next, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->head, next, __ATOMIC_RELEASE);
 }
 
 void sync_tx(const struct port *p)

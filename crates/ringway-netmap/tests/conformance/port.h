@@ -25,8 +25,8 @@ struct port {
 	int tx_of, rx_of; /* its first rings */
 };
 
-/* The interfaces that the environment names, or the case is skipped: CF_A and CF_B are the ends of a pair with one queue each, CF_M and
- * CF_N of one with two. */
+/* The interfaces that the environment names: CF_A and CF_B are the ends of a pair with one queue each, CF_M and CF_N of one with two. A
+ * case without its interface is skipped. */
 const char *interface_a(void);
 const char *interface_b(void);
 const char *interface_m(void);

@@ -132,7 +132,7 @@ TEST(second_bind_by_the_old_request_is_busy)
 	FAILS(ioctl(p.fd, NIOCREGIF, &old), EBUSY);
 }
 
-TEST(unknown_interface_does_not_exist) { refuse_bind("cf-no-such-0", NR_REG_ALL_NIC, 0, 0, ENXIO); }
+TEST(unknown_interface_does_not_exist) { refuse_bind("cfnosuch0", NR_REG_ALL_NIC, 0, 0, ENXIO); }
 
 /* Wishes may be ignored; what comes back is what there is. */
 static void answers_are_facts(const char *name)

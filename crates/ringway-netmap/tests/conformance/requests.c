@@ -92,7 +92,7 @@ TEST(a_failed_request_leaves_the_descriptor_unbound)
 	struct port p;
 
 	prepare(&p, NR_REG_ALL_NIC, 0, 0);
-	SAME(try_bind(&p, "cf-no-such-0"), ENXIO);
+	SAME(try_bind(&p, "cfnosuch0"), ENXIO);
 	FAILS(ioctl(p.fd, NIOCTXSYNC, NULL), ENXIO);
 	SAME(try_bind(&p, pipe_name()), 0);
 	sync_tx(&p);

@@ -20,12 +20,14 @@ static void check_header(const struct port *p, uint32_t entry)
 {
 	struct netmap_ring *ring = ring_at(p, entry);
 	int sends = is_tx(p->nifp, entry);
-	uint32_t first_rx = p->nifp->ni_tx_rings + p->nifp->ni_host_tx_rings;
+	uint32_t first_rx = p->nifp->ni_tx_rings + p->nifp->ni_host_tx_rings, number;
 
 	SAME(ring->num_slots, sends ? p->reg.nr_tx_slots : p->reg.nr_rx_slots);
 	CHECK(ring->nr_buf_size >= 64);
 	SAME(ring->dir, sends ? 0 : 1);
-	SAME(ring->ringid, sends ? entry : entry - first_rx);
+	number = sends ? entry : entry - first_rx;
+	if (number < (sends ? p->nifp->ni_tx_rings : p->nifp->ni_rx_rings))
+		SAME(ring->ringid, number);
 	SAME(ring->head, 0);
 	SAME(ring->cur, 0);
 	SAME(ring->tail, sends ? ring->num_slots - 1 : 0);

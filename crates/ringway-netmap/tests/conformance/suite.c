@@ -16,7 +16,7 @@
 #include "process.h"
 #include "suite.h"
 
-enum { LIMIT_MS = 30000, SKIPPED = 77, REASON = 1024 };
+enum { LIMIT_MS = 60000, SKIPPED = 77, REASON = 1024 };
 
 static struct test *tests;
 

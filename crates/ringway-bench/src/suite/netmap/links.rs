@@ -2,8 +2,7 @@
 
 use ringway::OpenOptions;
 
-use super::program::{SLOTS, start};
-use super::{API, OWN};
+use super::program::{API, OWN, SLOTS, start};
 use crate::peers::PeerKind;
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::io::Kind;

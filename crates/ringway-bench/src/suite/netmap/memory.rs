@@ -2,8 +2,7 @@
 
 use std::process;
 
-use super::program::start;
-use super::{API, OWN, lacks};
+use super::program::{API, OWN, lacks, start};
 use crate::peers::{Peer, Traffic};
 use crate::suite::bed::receiver;
 use crate::suite::io::in_turn;

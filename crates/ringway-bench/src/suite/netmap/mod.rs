@@ -21,13 +21,8 @@ mod memory;
 mod program;
 
 use super::report::{Report, Row};
-use super::{Bed, Case, Fault, Sample};
-
-/// The program in C.
-const API: &str = "netmap-api";
-
-/// Ringway's own loops.
-const OWN: &str = "ringway";
+use super::{Bed, Case};
+use program::API;
 
 /// All cases of the suite, in the order in which they are run.
 pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
@@ -53,15 +48,11 @@ pub fn shares(report: &Report) -> Vec<String> {
     report.rows.chunk_by(Row::beside).filter_map(of_case).collect()
 }
 
-/// Why a system has no number: it has nothing of the kind.
-fn lacks(what: &'static str) -> impl FnMut() -> Result<Sample, Fault> {
-    move || Err(Fault::Unavailable(what.into()))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::program::OWN;
     use super::*;
-    use crate::suite::{Options, Unit, names, run};
+    use crate::suite::{Options, Sample, Unit, names, run};
     use ringway_engine::Signals;
     use ringway_lab::{Conditions, LabError};
 

@@ -1,0 +1,195 @@
+//! Frames of several rings come together in one: what a host sends, for which Ringway has a ring for each CPU, and programs one.
+//!
+//! A sync moves whole frames into the slots that are free, and gives the slots that they came in back to the kernel at once. The one
+//! ring's lock is taken before that of another.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+
+use ringway::RxRing;
+use ringway_abi::layout::{NS_BUF_CHANGED, NS_MOREFRAG};
+use ringway_abi::{Slot, cursor};
+
+use super::exchange::{exchange, mend};
+use super::forward::NR_FORWARD;
+use super::monitor::{Seen, measure};
+use super::{Skipped, Sleep};
+use crate::bound::Bound;
+use crate::ledger::{Held, RingRecord};
+use crate::plan::{RingPlan, Sources};
+use crate::region::RingWords;
+use crate::served::Local;
+
+impl Bound {
+    /// Gives the slots before head back, and fills them with what came to the other rings.
+    pub(super) fn rx_gathered(&self, plan: &RingPlan, sources: Sources) -> Result<(), Skipped> {
+        let (record, words) = (self.record(plan), self.words(plan));
+        let held = record.lock().ok_or(Skipped::Failed)?;
+        let before = record.range();
+        let Some(head) = words.advance(before) else {
+            words.reset(before);
+            return Err(Skipped::Reset);
+        };
+        if words.flags() & NR_FORWARD != 0 {
+            self.forward_marked(sources.served as usize, &words, (before.0, head));
+        }
+        if record.is_monitored() {
+            self.show(&record, &words, (before.0, head), Seen::Consumed { sent: false });
+        }
+        record.set_range(head, before.1);
+        if held.stolen {
+            self.mend_gathered(&record, &words, sources)?;
+        }
+        let synced = self.gather(&record, &words, sources);
+        let tail = record.produced();
+        record.set_range(head, tail);
+        record.count_sync();
+        words.set_tail(tail);
+        words.stamp();
+        if record.is_monitored() {
+            self.show(&record, &words, (before.1, tail), Seen::Arrived);
+        }
+        synced
+    }
+
+    /// Moves frames of all other rings. The next sync begins with the ring behind the first one that had some, so that no CPU's frames
+    /// wait for those of others.
+    fn gather(
+        &self,
+        record: &RingRecord<'_>,
+        words: &RingWords<'_>,
+        sources: Sources,
+    ) -> Result<(), Skipped> {
+        let mut found = None;
+        let mut synced = Ok(());
+        for k in turns(sources.count, record.turn().load(Relaxed)) {
+            match self.gather_from(record, words, sources, k) {
+                Ok(0) => {}
+                Ok(_) => found = found.or(Some(k)),
+                failed => synced = failed.map(drop),
+            }
+        }
+        if let Some(k) = found {
+            record.turn().store((k + 1) % sources.count, Relaxed);
+        }
+        synced
+    }
+
+    /// Moves frames of one ring; returns how many slots it gave back.
+    fn gather_from(
+        &self,
+        record: &RingRecord<'_>,
+        words: &RingWords<'_>,
+        sources: Sources,
+        k: u32,
+    ) -> Result<u32, Skipped> {
+        let (source, from) = self.source(sources, k);
+        let mut held = source.lock().ok_or(Skipped::Failed)?;
+        let local = self.served_source(sources, k, &mut held)?;
+        local.catch_up(&source);
+        let collected = local.ring.collect();
+        let (first, tail) = (local.ring.first(), local.ring.tail());
+        let end = record.produced();
+        let (after, produced) = move_frames(record, (&from, first..tail), (words, end));
+        // In this order a killed process leaves slots without frames at most, which the next one passes over.
+        record.set_produced(produced);
+        source.set_range(after, tail);
+        let returned = if after != first {
+            local.ring.adopt(after, tail);
+            local.ring.collect().map(drop)
+        } else {
+            Ok(())
+        };
+        source.set_range(local.ring.first(), local.ring.tail());
+        local.generation = source.count_sync();
+        collected.and(returned).map_err(|_| Skipped::Failed)?;
+        Ok(from.dist(first, after))
+    }
+
+    /// Puts right what an exchange left whose process was killed, before the next one writes the journal.
+    #[cold]
+    fn mend_gathered(
+        &self,
+        record: &RingRecord<'_>,
+        words: &RingWords<'_>,
+        sources: Sources,
+    ) -> Result<(), Skipped> {
+        for k in 0..sources.count {
+            let (source, from) = self.source(sources, k);
+            let mut held = source.lock().ok_or(Skipped::Failed)?;
+            self.served_source(sources, k, &mut held)?; // learns that its lock was stolen
+            mend(record.journal(), &from, words);
+        }
+        Ok(())
+    }
+
+    fn served_source<'a>(
+        &'a self,
+        sources: Sources,
+        k: u32,
+        held: &'a mut Held<'_>,
+    ) -> Result<&'a mut Local<RxRing>, Skipped> {
+        self.served[sources.served as usize].rx(k as usize, held).ok_or(Skipped::Failed)
+    }
+
+    fn source(&self, sources: Sources, k: u32) -> (RingRecord<'_>, RingWords<'_>) {
+        let number = sources.first + k;
+        let record = self.region().ledger.ring(number);
+        let words = self.region().ring(number, record.slots());
+        (record, words)
+    }
+
+    /// Asks all other rings for a wake-up. True: frames are there for which there is room.
+    pub(super) fn arm_gathered(&self, plan: &RingPlan, sources: Sources, sleep: &mut Sleep) -> bool {
+        let (record, words) = (self.record(plan), self.words(plan));
+        let room = room(&record, &words) > 0;
+        let mut found = record.produced() != words.tail();
+        for k in 0..sources.count {
+            let source = self.source(sources, k).0;
+            let (first, tail) = source.range();
+            found |= self.arm_served_rx(&source, (sources.served, k), sleep) || room && first != tail;
+        }
+        found
+    }
+}
+
+/// Numbers of the rings in their port, beginning with ring `turn`.
+fn turns(count: u32, turn: u32) -> impl Iterator<Item = u32> {
+    (0..count).map(move |k| (turn % count + k) % count)
+}
+
+/// Slots that may be filled.
+fn room(record: &RingRecord<'_>, words: &RingWords<'_>) -> u32 {
+    words.slots - 1 - words.dist(record.range().0, record.produced())
+}
+
+/// Moves whole frames out of slots `span`, as far as there is room; returns where both rings go on. What is no frame is passed over:
+/// bad slots, and those that somebody who was killed left.
+fn move_frames(
+    record: &RingRecord<'_>,
+    (from, span): (&RingWords<'_>, Range<u32>),
+    (to, mut end): (&RingWords<'_>, u32),
+) -> (u32, u32) {
+    let mut at = span.start;
+    let mut room = room(record, to);
+    while at != span.end {
+        let (slots, whole) = measure(from, at, span.end);
+        let here = |k| cursor::add(at, k, from.slots);
+        if whole && (0..slots).all(|k| from.slot(here(k)).len > 0) {
+            if slots > room {
+                break;
+            }
+            for k in 0..slots {
+                let sent = from.slot(here(k));
+                let (buf, more) = (to.slot(end).buf, sent.flags & NS_MOREFRAG);
+                let left = Slot { buf, len: 0, flags: NS_BUF_CHANGED | more };
+                let sent = Slot { flags: sent.flags | NS_BUF_CHANGED, ..sent };
+                exchange(record.journal(), (from, here(k), left), (to, end, sent));
+                end = to.next(end);
+            }
+            room -= slots;
+        }
+        at = cursor::add(at, slots, from.slots);
+    }
+    (at, end)
+}
