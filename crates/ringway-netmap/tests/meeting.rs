@@ -6,7 +6,9 @@
 
 mod beside;
 
+use std::path::PathBuf;
 use std::process;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -35,7 +37,9 @@ impl Name {
 
     /// Starts netmap's program on a port.
     fn join(&self, bed: &Bed) -> Program {
-        bed.start(bed.command(&compile("meet"), &[&self.port("theirs")]))
+        static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+        let program = PROGRAM.get_or_init(|| compile("meet"));
+        bed.start(bed.command(program, &[&self.port("theirs")]))
     }
 }
 

@@ -160,7 +160,8 @@ proptest! {
 
 #[test]
 fn a_list_answers_with_a_name() {
-    let mut asked = program(b"", 14, &[(42, &4u16.to_ne_bytes()), (44, &1u16.to_ne_bytes()), (46, &2u16.to_ne_bytes())]);
+    let mut asked =
+        program(b"", 14, &[(42, &4u16.to_ne_bytes()), (44, &1u16.to_ne_bytes()), (46, &2u16.to_ne_bytes())]);
     let mut list = Legacy::copy_in(&asked, AT, Call::Info).unwrap();
     assert_eq!((list.kind, list.body.as_slice()), (Kind::ValeList, &[1, 0, 0, 0, 2, 0, 0, 0][..]));
     list.name = b"vale0:a-long-name".to_vec();

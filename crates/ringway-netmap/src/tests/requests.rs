@@ -157,7 +157,11 @@ fn another_name_is_copied_back() {
         let mut header = [0; 88];
         program.read(0x100, &mut header).unwrap();
         assert_eq!(header[8..8 + expected.len()], *expected);
-        assert_eq!((header[0], header[71] == 0), (14, name.len() == 8 && done.is_ok()), "all of the field, and no more");
+        assert_eq!(
+            (header[0], header[71] == 0),
+            (14, name.len() == 8 && done.is_ok()),
+            "all of the field, and no more"
+        );
     }
 }
 
