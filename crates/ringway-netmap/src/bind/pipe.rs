@@ -1,4 +1,4 @@
-//! Pipes, and persistent ports that are in no switch. Their rings are filled by other rings, or by nobody.
+//! Pipes, and rings that stand alone. They are filled by other rings, or by nobody.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -18,7 +18,6 @@ use crate::region::Region;
 use crate::served::Settings;
 use crate::space::Space;
 use crate::sweep::sweep;
-use crate::vale::LastingPort;
 
 /// Rings and slots of a pipe at most.
 const RINGS_MAX: u32 = 256;
@@ -26,7 +25,7 @@ const SLOTS_MAX: u32 = 4096;
 
 /// Rings of a region for pipes alone, and buffers beside those of its slots.
 const FILE_RINGS: u32 = 64;
-const FILE_EXTRA: u32 = 16384;
+pub(super) const FILE_EXTRA: u32 = 16384;
 
 type Name<'a> = (&'a str, &'a str, End);
 
@@ -144,44 +143,6 @@ fn bell(region: &Region, port: u32) -> Result<OwnedFd> {
         Error::new(ErrorKind::Denied, &region.ledger.key, "the folder of the region can't be reached")
     })?;
     Ok(folder.dir.fifo(&format!("bell{port}"))?.into())
-}
-
-/// A port that stays: its rings, or while it is in a switch the switch's.
-pub(super) fn find_alone(space: &Space, name: &str, mode: Mode) -> std::result::Result<Option<Found>, Errno> {
-    let Some(lasting) = LastingPort::find(space, name).map_err(|e| told(&e))? else { return Ok(None) };
-    if let Some(switch) = lasting.switch_now() {
-        return super::switch::find(space, &switch, name, mode).map(Some);
-    }
-    if !matches!(mode, Mode::AllNic | Mode::OneNic) {
-        return Err(Errno(libc::EINVAL));
-    }
-    let (region, index) = alone(space, &lasting).map_err(|e| told(&e))?;
-    let record = region.ledger.port(index);
-    let counts = [record.tx().len() as u32, 0, record.rx().len() as u32, 0];
-    let slots = record.slots();
-    Ok(Some(Found {
-        region,
-        port: Some(index),
-        host: None,
-        gathered: None,
-        served: [None, None],
-        counts,
-        slots,
-        bells: Vec::new(),
-    }))
-}
-
-/// The rings of a port that is in no switch: what is sent is gone.
-fn alone(space: &Space, port: &LastingPort) -> Result<(Arc<Region>, u32)> {
-    let key = port.region_key();
-    if let Some(region) = known_region(space, |l| l.kind == RegionKind::Virtual && l.key == key)? {
-        let record = region.ledger.ports().find(|p| p.kind() == PortKind::Alone).map(|p| p.index);
-        return record
-            .map(|index| (region, index))
-            .ok_or_else(|| Error::new(ErrorKind::Busy, &key, "its rings are being freed").cure("try again"));
-    }
-    let [tx_rings, rx_rings] = port.rings;
-    own_rings(space, &key, PortKind::Alone, (tx_rings, rx_rings, port.slots), FILE_EXTRA)
 }
 
 /// A port whose rings nobody fills or empties, in a region of its own: what monitors have.
