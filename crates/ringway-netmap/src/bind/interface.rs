@@ -35,9 +35,6 @@ pub(super) fn find(
     mode: Mode,
     wish: &Register,
 ) -> std::result::Result<Found, Errno> {
-    if let Some(found) = super::pipe::find_alone(space, name, mode)? {
-        return Ok(found);
-    }
     let index = net::index(name).map_err(|_| Errno(libc::ENXIO))?;
     if !matches!(wish.mem_id, 0 | INTERFACES) {
         return Err(Errno(libc::EINVAL));

@@ -7,7 +7,8 @@
 //! | `interface` | interfaces and their hosts |
 //! | `switch` | ports of switches |
 //! | `gather` | the one rx ring of a host |
-//! | `pipe` | pipes, and ports that stand alone |
+//! | `pipe` | pipes, and rings that stand alone |
+//! | `lasting` | ports that stay |
 //! | `monitor` | monitors, which have rings beside those that they look at |
 //! | `make` | regions |
 //! | `finish` | the book of the region, the interface descriptor, extra buffers |
@@ -17,6 +18,7 @@ mod finish;
 mod found;
 mod gather;
 mod interface;
+mod lasting;
 mod make;
 mod monitor;
 mod pipe;
@@ -65,7 +67,10 @@ pub(crate) fn bind(name: &[u8], wish: &mut Register) -> Result<Bound, Errno> {
 /// Finds the port that a name stands for, and makes it when there is none.
 fn find(space: &Space, target: &Target, mode: Mode, wish: &Register) -> Result<Found, Errno> {
     match target {
-        Target::Interface(name) => interface::find(space, name, mode, wish),
+        Target::Interface(name) => match lasting::find(space, name, mode)? {
+            Some(found) => Ok(found),
+            None => interface::find(space, name, mode, wish),
+        },
         Target::Switch { switch, port } => switch::find(space, switch, port, mode),
         Target::Pipe { parent, id, end } => pipe::find(space, (parent, id, *end), mode, wish),
     }

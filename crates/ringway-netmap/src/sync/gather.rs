@@ -102,7 +102,7 @@ impl Bound {
         };
         source.set_range(local.ring.first(), local.ring.tail());
         local.generation = source.count_sync();
-        collected.and(returned).map_err(|_| Skipped::Failed)?;
+        collected.and(returned).map_err(|e| self.failed(&e))?;
         Ok(from.dist(first, after))
     }
 

@@ -157,3 +157,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_list_answers_with_a_name() {
+    let mut asked =
+        program(b"", 14, &[(42, &4u16.to_ne_bytes()), (44, &1u16.to_ne_bytes()), (46, &2u16.to_ne_bytes())]);
+    let mut list = Legacy::copy_in(&asked, AT, Call::Info).unwrap();
+    assert_eq!((list.kind, list.body.as_slice()), (Kind::ValeList, &[1, 0, 0, 0, 2, 0, 0, 0][..]));
+    list.name = b"vale0:a-long-name".to_vec();
+    list.finish(&mut asked, Ok(())).unwrap();
+    assert_eq!(asked.0[&AT][..16], *b"vale0:a-long-na\0");
+    // The number of a pipe stands in the newer name alone.
+    let mut asked = program(b"eth0", 14, &[(40, &7u16.to_ne_bytes()), (52, &5u32.to_ne_bytes())]);
+    let bind = Legacy::copy_in(&asked, AT, Call::Register).unwrap();
+    bind.finish(&mut asked, Ok(())).unwrap();
+    assert_eq!(asked.0[&AT][..6], *b"eth0\0\0");
+}
+
+#[test]
+fn a_new_port_answers_with_what_it_has() {
+    let mut asked = program(b"ve0", 14, &[(42, &6u16.to_ne_bytes())]);
+    let mut made = Legacy::copy_in(&asked, AT, Call::Register).unwrap();
+    assert_eq!(made.kind, Kind::ValeNewif);
+    made.body = (1..=16).collect();
+    made.finish(&mut asked, Ok(())).unwrap();
+    let bytes = &asked.0[&AT];
+    assert_eq!((&bytes[28..40], &bytes[46..48]), (&(1..=12).collect::<Vec<u8>>()[..], &[13, 14][..]));
+}

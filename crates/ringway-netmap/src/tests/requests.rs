@@ -95,11 +95,7 @@ fn twins_and_options_without_a_kind_are_refused() {
     let mut program = Program::with(14, 1, &[5, 3, 5, 1]);
     assert_eq!(program.ask().unwrap_err(), EINVAL);
     let statuses = [0, 1, 2, 3].map(|k| program.status(k));
-    assert_eq!(
-        statuses,
-        [libc::EOPNOTSUPP, libc::EOPNOTSUPP, libc::EINVAL, 77],
-        "the fourth was not looked at"
-    );
+    assert_eq!(statuses, [libc::EINVAL, libc::EOPNOTSUPP, libc::EINVAL, 77], "the fourth was not looked at");
     let mut program = Program::with(14, 1, &[0]);
     assert_eq!(program.ask().unwrap_err(), EINVAL);
     assert_eq!(program.status(0), libc::EINVAL);
@@ -141,4 +137,37 @@ proptest! {
             let _ = request.finish(&mut program, Ok(()));
         }
     }
+}
+
+#[test]
+fn another_name_is_copied_back() {
+    for (name, done, expected) in [
+        (&b"vale0:p1"[..], Ok(()), &b"vale0:p1\0"[..]),
+        (b"netmap0", Ok(()), b"netmap0\0after"),
+        (b"vale0:p1", Err(EINVAL), b"netmap0\0after"),
+    ] {
+        let mut program = Program::with(14, 5, &[]);
+        let mut request = program.ask().unwrap();
+        request.name = name.to_vec();
+        assert_eq!(request.finish(&mut program, done), done);
+        let mut header = [0; 88];
+        program.read(0x100, &mut header).unwrap();
+        assert_eq!(header[8..8 + expected.len()], *expected);
+        assert_eq!(
+            (header[0], header[71] == 0),
+            (14, name.len() == 8 && done.is_ok()),
+            "all of the field, and no more"
+        );
+    }
+}
+
+#[test]
+fn a_name_that_is_too_long_is_cut() {
+    let mut program = Program::with(14, 5, &[]);
+    let mut request = program.ask().unwrap();
+    let options = program.0[&0x100][72..80].to_vec();
+    request.name = vec![b'x'; 200];
+    request.finish(&mut program, Ok(())).unwrap();
+    let header = &program.0[&0x100];
+    assert!(header[8..71].iter().all(|b| *b == b'x') && header[71] == 0 && header[72..80] == options);
 }

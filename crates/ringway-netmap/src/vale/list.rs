@@ -32,7 +32,7 @@ fn next(from: (u16, u32)) -> Option<Place> {
     ports(|_| true).find(|(switch, port, _)| (*switch, *port) >= from)
 }
 
-/// The ports of switches with such names; those that the caller may not open don't count, nor do those that go away.
+/// The ports of switches with such names. Switches that the caller may not open don't count, and switches that go away don't.
 fn ports(wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Place> {
     let open: Vec<Switch> = switches().iter().filter_map(|name| Switch::open(name).ok()).collect();
     let chosen = (0u16..).zip(open).filter(move |(_, switch)| wanted(switch.name()));

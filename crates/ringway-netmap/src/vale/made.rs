@@ -9,7 +9,7 @@ const TRIES: u32 = 50;
 /// Does something that needs the switch, which is made before if there is none.
 ///
 /// # Errors
-/// Those of `act`; that the caller may make no switch, with what to run.
+/// What `act` fails with. When the caller may make no switch, that, with what to run.
 pub(crate) fn on_switch<T>(name: &str, act: impl Fn() -> Result<T>) -> Result<T> {
     let exists = || switches().iter().any(|switch| switch == name);
     for _ in 1..TRIES {

@@ -26,7 +26,6 @@ pub(super) mod fdb;
 pub(super) mod load;
 mod make_port;
 pub(super) mod maps;
-mod mark;
 pub(super) mod module;
 pub(super) mod parts;
 mod passing;

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use super::access::PortAccess;
 use super::maps::Maps;
-use super::mark::MARK;
 use super::spec::SwitchSpec;
 use super::switch::{Switch, switches};
 use crate::client::find;
 use crate::nic::NicOptions;
+use crate::pins;
 use ringway_pinned::{self as pinned, root};
 use ringway_sys::dir_lock::DirLock;
 use ringway_sys::error::Result;
@@ -31,7 +31,7 @@ impl Switch {
     /// Removes those whose last port went with a process that was killed.
     fn sweep_passing() {
         for name in switches() {
-            if find(&name).is_ok_and(|dir| dir.join(MARK).is_dir()) {
+            if find(&name).is_ok_and(|dir| pins::passing(&dir).is_dir()) {
                 let _ = Self::open(&name); // which removes it, and its ports that nobody has
             }
         }
@@ -53,7 +53,7 @@ impl Switch {
 
     /// The switch is not to go away with its last port any more.
     pub(crate) fn stay(&self) {
-        let _ = fs::remove_dir(self.dir.join(MARK)); // most switches have none
+        let _ = fs::remove_dir(pins::passing(&self.dir)); // most switches have none
     }
 
     /// Removes the switch of that name if it is to go and has no port, also when it never had one.
@@ -70,7 +70,7 @@ impl Switch {
 
     fn remove_marked(name: &str, wait: bool, may_go: impl Fn(&Self, &Path) -> bool) -> bool {
         let Ok(dir) = find(name) else { return false };
-        let mark = dir.join(MARK);
+        let mark = pins::passing(&dir);
         if !mark.is_dir() {
             return false;
         }
@@ -91,4 +91,79 @@ impl Switch {
 fn is_old(mark: &Path) -> bool {
     let made = mark.metadata().and_then(|meta| meta.modified());
     made.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > FIRST_PORT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name that no other test has; `None`, said loudly, without root.
+    fn name(kind: char) -> Option<String> {
+        if ringway_sys::is_root() {
+            return Some(format!("vale{kind}{}", std::process::id()));
+        }
+        eprintln!("SKIPPED: switches need root");
+        None
+    }
+
+    fn exists(name: &str) -> bool {
+        switches().iter().any(|switch| switch == name)
+    }
+
+    #[test]
+    fn a_passing_switch_goes_with_its_last_port() {
+        let Some(name) = name('q') else { return };
+        let switch = Switch::create_passing(&name, &SwitchSpec::default()).unwrap();
+        assert!(Switch::open(&name).is_ok(), "its first port is to come");
+        let held = switch.add_ephemeral("a").unwrap();
+        switch.attach_port("b", &PortAccess::default()).unwrap();
+        drop(held);
+        let left = Switch::open(&name).unwrap().ports().len();
+        switch.del_port("b", false).unwrap();
+        let there = exists(&name);
+        let _ = Switch::open(&name).map(Switch::delete);
+        assert!(left == 1 && !there, "{left} {there}");
+    }
+
+    #[test]
+    fn a_user_that_was_killed_keeps_no_passing_switch() {
+        let Some(name) = name('r') else { return };
+        let switch = Switch::create_passing(&name, &SwitchSpec::default()).unwrap();
+        drop(switch.add_ephemeral("a").unwrap()); // as the kernel does
+        // Who looks in passing waits for nobody that changes switches, as other tests do.
+        let opened = (0..1000).map(|_| Switch::open(&name)).find(Result::is_err);
+        let _ = switch.delete();
+        assert!(opened.is_some());
+    }
+
+    #[test]
+    fn a_passing_switch_with_a_lasting_port_stays() {
+        let Some(name) = name('s') else { return };
+        let switch = Switch::create_passing(&name, &SwitchSpec::default()).unwrap();
+        switch.add_port("a", &PortAccess::default()).unwrap();
+        switch.del_port("a", false).unwrap();
+        let there = exists(&name) && !Switch::remove_passing(&name);
+        let _ = switch.delete();
+        assert!(there);
+    }
+
+    #[test]
+    fn a_switch_that_was_made_to_stay_stays() {
+        let Some(name) = name('t') else { return };
+        let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
+        drop(switch.add_ephemeral("a").unwrap());
+        let there = Switch::open(&name).is_ok_and(|s| s.ports().is_empty()) && !Switch::remove_passing(&name);
+        let _ = switch.delete();
+        assert!(there);
+    }
+
+    #[test]
+    fn a_passing_switch_without_a_first_port_is_removed() {
+        let Some(name) = name('u') else { return };
+        let switch = Switch::create_passing(&name, &SwitchSpec::default()).unwrap();
+        let removed = Switch::remove_passing(&name);
+        let there = exists(&name);
+        let _ = switch.delete();
+        assert!(removed && !there);
+    }
 }
