@@ -8,7 +8,7 @@ use ringway_shim::time::{of_ms, of_timespec};
 use ringway_shim::{FDS, errno, fail};
 
 use super::find::discover_among;
-use super::sleep::{Timeout, Wakers, poll_once};
+use super::sleep::{Timeout, Wakers, poll_once, spin};
 use crate::inside::Inside;
 use crate::sys::real;
 use crate::{descriptors, epolls};
@@ -30,8 +30,14 @@ pub(super) fn wait(fds: &mut [pollfd], limit: Option<Duration>, mask: *const sig
     loop {
         let inside = Inside::enter()?;
         let others = look(fds);
-        let ready = count(fds) > 0;
-        let now = ready || timeout.is_over();
+        let over = timeout.is_over();
+        let ready = count(fds) > 0
+            || !over
+                && spin(&timeout, || {
+                    look(fds);
+                    count(fds) > 0
+                });
+        let now = ready || over;
         // A mask may let a signal through also when there is no time to sleep.
         if now && !others && (ready || mask.is_null()) {
             return Some(count(fds));

@@ -39,6 +39,25 @@ impl Timeout {
     }
 }
 
+/// How long a call looks again and again before it sleeps, as Ringway's own loops do by default: in a dense stream the next frames come
+/// sooner than a sleeper wakes.
+const SPIN: Duration = Duration::from_micros(20);
+
+/// Looks until something is there, for [`SPIN`] at most; whether it is. A call with less time does not look again.
+pub(super) fn spin(timeout: &Timeout, mut look: impl FnMut() -> bool) -> bool {
+    if timeout.limit.is_some_and(|limit| limit < SPIN) {
+        return false;
+    }
+    let start = Instant::now();
+    while start.elapsed() < SPIN {
+        if look() {
+            return true;
+        }
+        std::hint::spin_loop();
+    }
+    false
+}
+
 /// What wakes a sleeper, beside the descriptors that it named.
 #[derive(Debug, Default)]
 pub(super) struct Wakers {
