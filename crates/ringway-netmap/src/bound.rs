@@ -14,7 +14,7 @@ use crate::region::Region;
 use crate::served::Served;
 use crate::space::{Space, is_alive};
 use crate::sweep::sweep;
-use crate::sync::Crossings;
+use crate::sync::{Crossings, Sleepers};
 
 /// A place in a region's book, and the descriptor that proves that it is used.
 #[derive(Debug)]
@@ -32,6 +32,7 @@ pub(crate) struct Bound {
     pub(crate) bells: Vec<OwnedFd>,
     /// Whether a bell may have rung that nobody heard.
     pub(crate) armed: AtomicBool,
+    pub(crate) sleepers: Arc<Sleepers>,
     pub(crate) crossings: Crossings,
     /// Dropped last: what it frees must not be in use.
     holds: Vec<Hold>,
@@ -46,7 +47,15 @@ impl Hold {
 impl Bound {
     /// A binding that this process makes.
     pub(crate) fn new(plan: Plan, holds: Vec<Hold>, served: Vec<Arc<Served>>, bells: Vec<OwnedFd>) -> Self {
-        Self { plan, served, bells, armed: AtomicBool::new(false), crossings: Crossings::default(), holds }
+        Self {
+            plan,
+            served,
+            bells,
+            armed: AtomicBool::new(false),
+            sleepers: Arc::default(),
+            crossings: Crossings::default(),
+            holds,
+        }
     }
 
     /// A binding that another process made.
@@ -80,6 +89,7 @@ impl Bound {
             served,
             bells,
             armed: AtomicBool::new(false),
+            sleepers: Arc::default(),
             crossings: Crossings::default(),
             holds,
         })

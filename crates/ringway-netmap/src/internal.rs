@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::{AsRawFd, RawFd};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::*};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -61,7 +62,7 @@ pub fn track<T>(open: impl FnOnce() -> T) -> T {
     for fd in numbers().difference(&before).copied().filter(|fd| is_kind_of_library(*fd)) {
         note(fd);
         // In this order: the program's thread sets the bit, then takes the note away.
-        if was_given(fd) {
+        if was_given(fd) && !is_of_library_alone(fd) {
             forget(fd);
         }
     }
@@ -83,15 +84,24 @@ fn numbers() -> BTreeSet<RawFd> {
 
 /// Whether the library has descriptors of such a kind.
 fn is_kind_of_library(fd: RawFd) -> bool {
-    let Ok(target) = fs::read_link(format!("/proc/self/fd/{fd}")) else { return false };
+    let domains = [libc::AF_XDP, libc::AF_PACKET, libc::AF_UNIX, libc::AF_INET, libc::AF_NETLINK];
+    let kinds = ["anon_inode:[eventfd]", "anon_inode:[eventpoll]", "/memfd:"];
+    is_of_library_alone(fd)
+        || kernel::socket_domain(fd).is_some_and(|d| domains.contains(&d))
+        || target(fd).is_some_and(|name| kinds.iter().any(|k| name.to_string_lossy().starts_with(k)))
+}
+
+/// Whether programs have none of its kind: threads that the library starts for a moment open it, and look like threads of the program.
+fn is_of_library_alone(fd: RawFd) -> bool {
+    let Some(target) = target(fd) else { return false };
     let name = target.to_string_lossy();
-    if name.starts_with("socket:") {
-        return kernel::socket_domain(fd)
-            .is_some_and(|d| [libc::AF_XDP, libc::AF_PACKET, libc::AF_UNIX].contains(&d));
-    }
-    let kinds = ["anon_inode:bpf", "anon_inode:[eventfd]", "anon_inode:[eventpoll]", "/memfd:", "net:["];
-    kinds.iter().any(|k| name.starts_with(k))
-        || ringway::dirs::run_directory().is_some_and(|dir| target.starts_with(dir))
+    let folders = [ringway::dirs::run_directory(), Some(ringway::pinned::root())];
+    ["anon_inode:bpf", "anon_inode:btf", "net:["].iter().any(|k| name.starts_with(k))
+        || folders.iter().flatten().any(|dir| target.starts_with(dir))
+}
+
+fn target(fd: RawFd) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/self/fd/{fd}")).ok()
 }
 
 /// Notes a number as the library's.

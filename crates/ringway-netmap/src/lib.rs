@@ -24,6 +24,7 @@ mod plan;
 mod process;
 mod region;
 pub mod request;
+mod ring_words;
 mod serve;
 mod served;
 mod shared;

@@ -33,11 +33,6 @@ impl Local {
         self.regions.iter().filter_map(Weak::upgrade).find(|r| r.has(ledger))
     }
 
-    /// The region with this id that has a folder; the process has it already.
-    pub(crate) fn region_by_id(&self, id: u16) -> Option<Arc<Region>> {
-        self.regions.iter().filter_map(Weak::upgrade).find(|r| r.ledger.id == id && r.folder.is_some())
-    }
-
     pub(crate) fn add_region(&mut self, region: Region) -> Arc<Region> {
         let region = Arc::new(region);
         self.regions.push(Arc::downgrade(&region));

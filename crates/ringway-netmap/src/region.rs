@@ -3,16 +3,16 @@
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
-use ringway_abi::layout::{ABI_VERSION, IF_SIZE, RING_HEADER, SLOT_SIZE, interface, ring as at};
-use ringway_abi::{Layout, Slot, cursor};
+use ringway_abi::layout::{ABI_VERSION, IF_SIZE, interface, ring as at};
+use ringway_abi::{Layout, Slot};
 use ringway_sys::error::{Error, Result};
 use ringway_sys::mmap::Mmap;
-use ringway_sys::time;
 
 use crate::ledger::Ledger;
+use crate::ring_words::{FLAGS, RingWords};
 use crate::space::Folder;
 
 /// A region, mapped.
@@ -67,7 +67,7 @@ impl Region {
     #[inline]
     pub(crate) fn ring(&self, number: u32, slots: u32) -> RingWords<'_> {
         let slots = slots.clamp(2, self.layout().slots);
-        RingWords { mem: &self.mem, at: self.layout().ring(number), slots, layout: self.layout() }
+        RingWords::new(&self.mem, self.layout(), number, slots)
     }
 
     /// Lays out the header and the slots of a new ring.
@@ -156,120 +156,5 @@ impl Region {
     /// Writes the buffer of a slot, which is valid.
     pub(crate) fn write_slot(&self, buf: u32, bytes: &[u8]) {
         self.mem.write(self.layout().buf(buf), &bytes[..bytes.len().min(self.layout().buf_size as usize)]);
-    }
-}
-
-/// Flags of a ring, which the program writes.
-const FLAGS: usize = 32;
-
-/// A ring as programs see it: its header and slots.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RingWords<'a> {
-    mem: &'a Mmap,
-    at: usize,
-    pub(crate) slots: u32,
-    layout: &'a Layout,
-}
-
-impl<'a> RingWords<'a> {
-    #[inline]
-    fn word(&self, at: usize) -> &'a AtomicU32 {
-        self.mem.u32(self.at + at)
-    }
-
-    #[inline]
-    pub(crate) fn head(&self) -> u32 {
-        self.word(at::HEAD).load(Acquire)
-    }
-
-    #[inline]
-    pub(crate) fn cur(&self) -> u32 {
-        self.word(at::CUR).load(Relaxed)
-    }
-
-    #[inline]
-    pub(crate) fn tail(&self) -> u32 {
-        self.word(at::TAIL).load(Relaxed)
-    }
-
-    #[inline]
-    pub(crate) fn flags(&self) -> u32 {
-        self.word(FLAGS).load(Relaxed)
-    }
-
-    #[inline]
-    pub(crate) fn set_tail(&self, tail: u32) {
-        self.word(at::TAIL).store(tail, Release);
-    }
-
-    pub(crate) fn set_cursors(&self, head: u32, tail: u32) {
-        self.set_tail(tail);
-        self.word(at::CUR).store(head, Relaxed);
-        self.word(at::HEAD).store(head, Release);
-    }
-
-    /// Writes the time of a sync.
-    #[inline]
-    pub(crate) fn stamp(&self) {
-        let (s, ns) = time::wall();
-        self.mem.u64(self.at + at::TS).store(s as u64, Relaxed);
-        self.mem.u64(self.at + at::TS + 8).store(ns as u64 / 1000, Relaxed);
-    }
-
-    #[inline]
-    fn slot_word(&self, i: u32) -> &'a AtomicU64 {
-        debug_assert!(i < self.slots);
-        self.mem.u64(self.at + RING_HEADER + i as usize * SLOT_SIZE)
-    }
-
-    #[inline]
-    pub(crate) fn slot(&self, i: u32) -> Slot {
-        Slot::from_word(self.slot_word(i).load(Relaxed))
-    }
-
-    #[inline]
-    pub(crate) fn set_slot(&self, i: u32, slot: Slot) {
-        self.slot_word(i).store(slot.word(), Release);
-    }
-
-    #[inline]
-    pub(crate) fn ptr(&self, i: u32) -> &'a AtomicU64 {
-        self.mem.u64(self.at + RING_HEADER + i as usize * SLOT_SIZE + 8)
-    }
-
-    #[inline]
-    pub(crate) fn valid(&self, slot: Slot) -> bool {
-        slot.valid(self.layout.bufs, self.layout.buf_size)
-    }
-
-    #[inline]
-    pub(crate) fn next(&self, i: u32) -> u32 {
-        cursor::next(i, self.slots)
-    }
-
-    #[inline]
-    pub(crate) fn dist(&self, from: u32, to: u32) -> u32 {
-        cursor::dist(from, to, self.slots)
-    }
-
-    /// The program's head, if head and cur are where they may be after `[first, tail)` was handed out.
-    #[inline]
-    pub(crate) fn advance(&self, (first, tail): (u32, u32)) -> Option<u32> {
-        let head = self.head();
-        cursor::checked_advance(first, tail, head, self.cur(), self.slots).map(|_| head)
-    }
-
-    /// Puts a ring right whose cursors made no sense: the program begins again where the last sync left it. Slots with an index that
-    /// is no buffer's have none, and those that are too long are empty.
-    pub(crate) fn reset(&self, (first, tail): (u32, u32)) {
-        self.set_cursors(first, tail);
-        for i in 0..self.slots {
-            let slot = self.slot(i);
-            if !(Slot { len: 0, ..slot }).valid(self.layout.bufs, self.layout.buf_size) {
-                self.set_slot(i, Slot { buf: 0, len: 0, ..slot });
-            } else if !self.valid(slot) {
-                self.set_slot(i, Slot { len: 0, ..slot });
-            }
-        }
     }
 }

@@ -28,13 +28,13 @@ pub(crate) trait Adopt {
 
 impl Adopt for TxRing {
     fn adopt(&mut self, first: u32, tail: u32) -> bool {
-        TxRing::adopt(self, first, tail)
+        Self::adopt(self, first, tail)
     }
 }
 
 impl Adopt for RxRing {
     fn adopt(&mut self, first: u32, tail: u32) -> bool {
-        RxRing::adopt(self, first, tail)
+        Self::adopt(self, first, tail)
     }
 }
 

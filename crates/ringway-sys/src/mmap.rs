@@ -48,6 +48,7 @@ impl Mmap {
     ///
     /// # Panics
     /// When the range is not inside the mapping.
+    #[inline]
     pub fn at(&self, ofs: usize, len: usize) -> NonNull<u8> {
         assert!(
             ofs <= self.len && len <= self.len - ofs,
@@ -59,6 +60,7 @@ impl Mmap {
     }
 
     /// The 32-bit word at `ofs`.
+    #[inline]
     pub fn u32(&self, ofs: usize) -> &AtomicU32 {
         let p = self.at(ofs, 4).cast::<AtomicU32>();
         assert!(p.is_aligned());
@@ -66,7 +68,26 @@ impl Mmap {
         unsafe { p.as_ref() }
     }
 
+    /// The `N` 32-bit words from `ofs` on, in one check.
+    #[inline]
+    pub fn u32s<const N: usize>(&self, ofs: usize) -> &[AtomicU32; N] {
+        let p = self.at(ofs, 4 * N).cast::<[AtomicU32; N]>();
+        assert!(p.is_aligned());
+        // SAFETY: in bounds, aligned, valid for any bits, and alive as long as `self`; all access is by atomics.
+        unsafe { p.as_ref() }
+    }
+
+    /// `count` pairs of 64-bit words from `ofs` on, in one check.
+    #[inline]
+    pub fn u64_pairs(&self, ofs: usize, count: usize) -> &[[AtomicU64; 2]] {
+        let p = self.at(ofs, count.saturating_mul(16)).cast::<[AtomicU64; 2]>();
+        assert!(p.is_aligned());
+        // SAFETY: as in `u32s`; `at` found `count` pairs inside the mapping.
+        unsafe { std::slice::from_raw_parts(p.as_ptr(), count) }
+    }
+
     /// The 64-bit word at `ofs`.
+    #[inline]
     pub fn u64(&self, ofs: usize) -> &AtomicU64 {
         let p = self.at(ofs, 8).cast::<AtomicU64>();
         assert!(p.is_aligned());
@@ -126,5 +147,33 @@ impl Drop for Mmap {
     fn drop(&mut self) {
         // SAFETY: `map` made the mapping of `len` bytes at `base`; nothing outlives `self`.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+
+    #[test]
+    fn views_are_of_the_same_words() {
+        let mem = Mmap::anonymous(4096).unwrap();
+        mem.u64(64).store(7 | 9 << 32, Relaxed);
+        mem.u64(72).store(11, Relaxed);
+        assert_eq!(mem.u32s::<4>(64).each_ref().map(|word| word.load(Relaxed)), [7, 9, 11, 0]);
+        let pairs = mem.u64_pairs(48, 2);
+        assert_eq!((pairs.len(), pairs[1][0].load(Relaxed), pairs[1][1].load(Relaxed)), (2, 7 | 9 << 32, 11));
+        assert_eq!(mem.u64_pairs(4096 - 16, 1).len(), 1);
+    }
+
+    #[test]
+    fn views_are_inside() {
+        let mem = Mmap::anonymous(4096).unwrap();
+        let refused = |f: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).is_err();
+        assert!(refused(&|| drop(mem.u64_pairs(4096 - 16, 2).len())));
+        assert!(refused(&|| drop(mem.u64_pairs(8, usize::MAX / 16 + 1).len())));
+        assert!(refused(&|| drop(mem.u32s::<2>(4096 - 4).len())));
+        assert!(refused(&|| drop(mem.u64_pairs(4, 1).len())));
     }
 }

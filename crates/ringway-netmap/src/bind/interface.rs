@@ -10,7 +10,7 @@ use ringway_sys::net;
 
 use super::found::Found;
 use super::gather;
-use super::make::interfaces_region;
+use super::make::{begin_rings, interfaces_region};
 use crate::body::Register;
 use crate::failure::told;
 use crate::ledger::{PORT_INTERFACES, PortFacts, PortKind};
@@ -137,17 +137,6 @@ fn make(region: &Arc<Region>, name: &str, index: u32, side: Side) -> Result<Arc<
     }
     give_spare(region, &record, &bufs);
     Ok(local().add_served(Served::new(region, record.index, port, keeper)))
-}
-
-/// Notes where the rings of a port that was just opened begin.
-pub(super) fn begin_rings(region: &Region, record: &crate::ledger::PortRecord<'_>, port: &Port) {
-    let slots = record.slots();
-    for (number, ring) in record.tx().zip(&port.tx) {
-        region.ledger.ring(number).begin(slots, (ring.first(), ring.tail()), None);
-    }
-    for (number, ring) in record.rx().zip(&port.rx) {
-        region.ledger.ring(number).begin(slots, (ring.first(), ring.tail()), None);
-    }
 }
 
 /// Gives back what the port did not take of the buffers that were set apart for it.

@@ -3,13 +3,14 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+use ringway::Port;
 use ringway_abi::RegionSpec;
 use ringway_abi::layout::{FIRST_BUF, RING_HEADER, SLOT_SIZE};
 use ringway_sys::bpf::map_id;
 use ringway_sys::error::{Error, Result};
 use ringway_sys::maps::mapped_array;
 
-use crate::ledger::{Facts, Ledger, PORT_INTERFACES, RINGS_MAX, RegionKind};
+use crate::ledger::{Facts, Ledger, PORT_INTERFACES, PortRecord, RINGS_MAX, RegionKind};
 use crate::local::{enter_region, local};
 use crate::region::Region;
 use crate::served::Settings;
@@ -98,4 +99,15 @@ fn new_region(
         }
     };
     Ok(local().add_region(Region::map(ledger, Some(folder), memory)?))
+}
+
+/// Notes where the rings of a port that was just opened begin.
+pub(super) fn begin_rings(region: &Region, record: &PortRecord<'_>, port: &Port) {
+    let slots = record.slots();
+    for (number, ring) in record.tx().zip(&port.tx) {
+        region.ledger.ring(number).begin(slots, (ring.first(), ring.tail()), None);
+    }
+    for (number, ring) in record.rx().zip(&port.rx) {
+        region.ledger.ring(number).begin(slots, (ring.first(), ring.tail()), None);
+    }
 }

@@ -8,8 +8,7 @@ use ringway_abi::RegionSpec;
 use ringway_sys::error::{Error, ErrorKind, Result};
 
 use super::found::Found;
-use super::interface::begin_rings;
-use super::make::{known_region, switch_region};
+use super::make::{begin_rings, known_region, switch_region};
 use crate::failure::told;
 use crate::ledger::{PortFacts, PortKind, PortRecord, RegionKind};
 use crate::local::local;

@@ -93,7 +93,7 @@ impl Drop for Held<'_> {
 
 /// Lets the holder run; from time to time asks whether there is one.
 fn wait(holder: u64, looks: u32) -> bool {
-    if looks % SPINS != 0 {
+    if !looks.is_multiple_of(SPINS) {
         std::hint::spin_loop();
         return false;
     }

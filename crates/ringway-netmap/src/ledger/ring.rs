@@ -5,8 +5,8 @@
 //! 40 wish of a reader  44 wish of a writer   64 monitors: region id and ring, 4 of them
 //! ```
 
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use ringway_sys::mmap::Mmap;
 
@@ -34,30 +34,30 @@ const MONITORED: usize = 64;
 /// The record of a ring. Its words change under its lock only, but for wishes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RingRecord<'a> {
-    mem: &'a Mmap,
-    at: usize,
+    words: &'a [AtomicU32; SIZE / 4],
+    lock: &'a AtomicU64,
 }
 
 impl<'a> RingRecord<'a> {
     #[inline]
     pub(super) fn new(mem: &'a Mmap, at: usize) -> Self {
-        Self { mem, at }
+        Self { words: mem.u32s(at), lock: mem.u64(at + LOCK) }
     }
 
     #[inline]
     fn word(&self, at: usize) -> &'a AtomicU32 {
-        self.mem.u32(self.at + at)
+        &self.words[at / 4]
     }
 
     /// Takes the ring's lock; `None` when the calling thread has it.
     #[inline]
     pub(crate) fn lock(&self) -> Option<Held<'a>> {
-        Held::take(self.mem.u64(self.at + LOCK))
+        Held::take(self.lock)
     }
 
     /// Where the lock lies.
     pub(crate) fn lock_address(&self) -> usize {
-        std::ptr::from_ref(self.mem.u64(self.at + LOCK)).addr()
+        std::ptr::from_ref(self.lock).addr()
     }
 
     /// A ring as its port begins with it: the program has slots from `first` up to and without `tail`.
@@ -149,8 +149,8 @@ impl<'a> RingRecord<'a> {
     /// The rings of monitors, each as a region's id in the upper half and a ring in the lower one.
     #[inline]
     pub(crate) fn monitors(&self) -> impl Iterator<Item = u32> + 'a {
-        let Self { mem, at } = *self;
-        (0..MONITORS).map(move |k| mem.u32(at + MONITORED + 4 * k).load(Acquire)).filter(|m| *m != 0)
+        let words = self.words;
+        (0..MONITORS).map(move |k| words[MONITORED / 4 + k].load(Acquire)).filter(|m| *m != 0)
     }
 
     /// Whether there is a monitor.

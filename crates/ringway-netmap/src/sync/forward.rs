@@ -1,7 +1,7 @@
 //! Frames that a program marked cross from the NIC to its host, or from the host to the NIC.
 
 use crate::bound::Bound;
-use crate::region::RingWords;
+use crate::ring_words::RingWords;
 
 /// Flag of a ring: slots that are marked go on to the host, or to the NIC.
 pub(super) const NR_FORWARD: u32 = 0x4;

@@ -17,7 +17,7 @@ use super::{Skipped, Sleep};
 use crate::bound::Bound;
 use crate::ledger::{Held, RingRecord};
 use crate::plan::{RingPlan, Sources};
-use crate::region::RingWords;
+use crate::ring_words::RingWords;
 use crate::served::Local;
 
 impl Bound {
@@ -180,11 +180,12 @@ fn move_frames(
                 break;
             }
             for k in 0..slots {
-                let sent = from.slot(here(k));
-                let (buf, more) = (to.slot(end).buf, sent.flags & NS_MOREFRAG);
+                let (ours, theirs) = (from.place(here(k)), to.place(end));
+                let sent = ours.slot();
+                let (buf, more) = (theirs.slot().buf, sent.flags & NS_MOREFRAG);
                 let left = Slot { buf, len: 0, flags: NS_BUF_CHANGED | more };
                 let sent = Slot { flags: sent.flags | NS_BUF_CHANGED, ..sent };
-                exchange(record.journal(), (from, here(k), left), (to, end, sent));
+                exchange(record.journal(), (ours, left), (theirs, sent));
                 end = to.next(end);
             }
             room -= slots;
@@ -192,4 +193,120 @@ fn move_frames(
         at = cursor::add(at, slots, from.slots);
     }
     (at, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+    use ringway_abi::RegionSpec;
+
+    use super::*;
+    use crate::ledger::{Facts, Ledger, RegionKind};
+    use crate::region::Region;
+
+    const SLOTS: u32 = 16;
+
+    /// A region with a ring of the host and one that gathers from it, each with its buffers.
+    fn region() -> Region {
+        let scratch = || ringway_sys::fd::scratch(c"test").unwrap();
+        let spec = RegionSpec { rings: 2, slots: SLOTS, buffers: 2 + 2 * SLOTS, ..RegionSpec::default() };
+        let facts = Facts { kind: RegionKind::Interfaces, id: 1, key: "x".into(), spec, map: 0 };
+        let ledger = Ledger::make(scratch(), &facts).unwrap();
+        let memory = scratch();
+        memory.set_len(ledger.layout().total as u64).unwrap();
+        let region = Region::map(ledger, None, memory.into()).unwrap();
+        for ring in 0..2 {
+            let bufs = region.ledger.take_all_buffers(SLOTS).unwrap();
+            region.lay_out_ring(ring, (0, true), SLOTS, &bufs);
+            region.ledger.ring(ring).begin(SLOTS, (0, 0), None);
+        }
+        region
+    }
+
+    fn buffers(rings: [&RingWords<'_>; 2]) -> BTreeSet<u32> {
+        rings.iter().flat_map(|ring| (0..SLOTS).map(|i| ring.slot(i).buf)).collect()
+    }
+
+    /// Fills slots from `at` on with frames of so many slots, as far as they fit, or with slots without frames. Returns the end, and
+    /// what the slots of each frame have as lengths.
+    fn fill(ring: &RingWords<'_>, at: u32, frames: &[(u32, bool)]) -> (u32, Vec<Vec<u16>>) {
+        let (mut end, mut left, mut len, mut filled) = (at, SLOTS - 1, 0, Vec::new());
+        for &(slots, good) in frames {
+            if slots > left {
+                break;
+            }
+            let mut frame = Vec::new();
+            for k in 0..slots {
+                len += 1;
+                let flags = if k + 1 < slots { NS_MOREFRAG } else { 0 };
+                let len = if good { len } else { 0 };
+                ring.set_slot(end, Slot { len, flags, ..ring.slot(end) });
+                frame.push(len);
+                end = ring.next(end);
+            }
+            left -= slots;
+            if good {
+                filled.push(frame);
+            }
+        }
+        (end, filled)
+    }
+
+    proptest! {
+        /// Whole frames come in order as far as there is room, and no buffer is lost.
+        #[test]
+        fn frames_move_whole(
+            at in 0..SLOTS, end in 0..SLOTS, held in 0..SLOTS,
+            frames in prop::collection::vec((1u32..5, any::<bool>()), 0..12),
+        ) {
+            let region = region();
+            let (from, to) = (region.ring(0, SLOTS), region.ring(1, SLOTS));
+            let all = buffers([&from, &to]);
+            let record = region.ledger.ring(1);
+            let first = cursor::add(end, SLOTS - held, SLOTS);
+            record.set_range(first, end);
+            record.set_produced(end);
+            let (tail, filled) = fill(&from, at, &frames);
+            let (after, produced) = move_frames(&record, (&from, at..tail), (&to, end));
+            prop_assert_eq!(buffers([&from, &to]), all);
+            let (mut expected, mut room) = (Vec::new(), (SLOTS - 1 - held) as usize);
+            for frame in &filled {
+                if frame.len() > room {
+                    break;
+                }
+                room -= frame.len();
+                expected.push(frame.clone());
+            }
+            let moved = (0..to.dist(end, produced)).map(|k| to.slot(cursor::add(end, k, SLOTS)).len);
+            prop_assert_eq!(moved.collect::<Vec<_>>(), expected.concat());
+            prop_assert_eq!(expected.len() == filled.len(), after == tail);
+        }
+
+        /// Whoever is killed between the two stores of an exchange loses no buffer, and its frame is no frame any more.
+        #[test]
+        fn a_kill_loses_no_buffer(at in 0..SLOTS, end in 0..SLOTS, slots in 1u32..5) {
+            let region = region();
+            let (from, to) = (region.ring(0, SLOTS), region.ring(1, SLOTS));
+            let all = buffers([&from, &to]);
+            let record = region.ledger.ring(1);
+            let (tail, _) = fill(&from, at, &[(slots, true)]);
+            record.journal().store(to.slot(end).buf, Relaxed);
+            to.set_slot(end, from.slot(at));
+            prop_assert!(buffers([&from, &to]) != all);
+            mend(record.journal(), &from, &to);
+            prop_assert_eq!(buffers([&from, &to]), all.clone());
+            prop_assert_eq!(move_frames(&record, (&from, at..tail), (&to, 0)), (tail, 0));
+            mend(record.journal(), &from, &to);
+            prop_assert_eq!(buffers([&from, &to]), all);
+        }
+    }
+
+    #[test]
+    fn each_ring_has_its_turn() {
+        assert_eq!(turns(3, 2).collect::<Vec<_>>(), [2, 0, 1]);
+        assert_eq!(turns(2, u32::MAX).collect::<Vec<_>>(), [1, 0]);
+        assert_eq!(turns(0, 5).count(), 0);
+    }
 }

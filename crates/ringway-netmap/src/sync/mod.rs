@@ -9,7 +9,7 @@
 //! | `monitor` | frames are copied to monitors |
 //! | `forward` | frames cross between a NIC and its host |
 //! | `crossings` | the ports by which they do |
-//! | `wake` | sleepers |
+//! | `wake`, `sleepers` | sleepers |
 
 mod crossings;
 mod exchange;
@@ -18,6 +18,7 @@ mod gather;
 mod monitor;
 mod pipe;
 mod rx;
+mod sleepers;
 mod tx;
 mod wake;
 
@@ -29,10 +30,12 @@ use crate::ledger::RingRecord;
 use crate::memory::Errno;
 use crate::numbers::flag;
 use crate::plan::RingPlan;
-use crate::region::RingWords;
+use crate::ring_words::RingWords;
 
 pub(crate) use crossings::Crossings;
 pub(crate) use monitor::{bell as monitor_bell, monitor_word};
+use sleepers::Asleep;
+pub(crate) use sleepers::Sleepers;
 
 /// Why a ring was not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +53,7 @@ pub struct Sleep {
     pub fds: Vec<RawFd>,
     /// Look again after this, whatever the descriptors say.
     pub limit: Option<Duration>,
+    asleep: Vec<Asleep>,
 }
 
 impl Sleep {

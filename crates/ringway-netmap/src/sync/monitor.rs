@@ -12,7 +12,8 @@ use crate::bound::Bound;
 use crate::internal;
 use crate::ledger::{Ledger, RingRecord};
 use crate::local::enter_region;
-use crate::region::{Region, RingWords};
+use crate::region::Region;
+use crate::ring_words::RingWords;
 use crate::space::Space;
 
 /// The FIFO of a port in the folder of its region.

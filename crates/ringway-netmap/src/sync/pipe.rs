@@ -9,7 +9,7 @@ use super::{Skipped, wake};
 use crate::bound::Bound;
 use crate::ledger::RingRecord;
 use crate::plan::RingPlan;
-use crate::region::RingWords;
+use crate::ring_words::RingWords;
 
 impl Bound {
     /// Moves whole frames to the other end, as far as it has room. Its reader finds them at its next sync.
@@ -100,11 +100,12 @@ fn move_slots(
 ) -> (u32, u32) {
     let journal = there.journal();
     for _ in 0..count {
-        let sent = from.slot(at);
+        let (ours, theirs) = (from.place(at), to.place(end));
+        let sent = ours.slot();
         if from.valid(sent) {
-            let left = Slot { flags: NS_BUF_CHANGED, ..to.slot(end) };
+            let left = Slot { flags: NS_BUF_CHANGED, ..theirs.slot() };
             let sent = Slot { flags: sent.flags | NS_BUF_CHANGED, ..sent };
-            exchange(journal, (from, at, left), (to, end, sent));
+            exchange(journal, (ours, left), (theirs, sent));
             end = to.next(end);
         }
         at = from.next(at);

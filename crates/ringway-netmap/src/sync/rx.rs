@@ -9,7 +9,7 @@ use super::monitor::Seen;
 use crate::bound::Bound;
 use crate::ledger::{Held, RegionKind, RingRecord};
 use crate::plan::{RingPlan, Service};
-use crate::region::RingWords;
+use crate::ring_words::RingWords;
 
 impl Bound {
     /// Gives the slots before head back, and collects what came.

@@ -9,7 +9,7 @@ use crate::bound::Bound;
 use crate::ledger::RegionKind;
 use crate::memory::CallerMemory;
 use crate::plan::{RingPlan, Service};
-use crate::region::RingWords;
+use crate::ring_words::RingWords;
 use crate::sys::own_memory::OwnMemory;
 
 /// Flag of a ring: the time of each sync is written.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ringway_sys::fd::{drain_bell, ring_bell};
 
+use super::sleepers::Sleepers;
 use super::{IN, OUT, Sleep};
 use crate::bound::Bound;
 use crate::forks::forks;
@@ -15,6 +16,9 @@ use crate::plan::{RingPlan, Service};
 
 /// How long a sleeper sleeps whose wake-up another process may hear in its place.
 const SHARED_NAP: Duration = Duration::from_millis(10);
+
+/// How long any sleeper sleeps before it looks for itself. Two threads that wait for frames of one ring have one wish.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
 
 /// Wakes who sleeps, once.
 #[inline]
@@ -29,7 +33,7 @@ impl Bound {
     /// Takes in what the bells said.
     #[inline]
     pub(super) fn hear(&self) {
-        if self.armed.load(Relaxed) {
+        if self.armed.load(Relaxed) && self.sleepers.count() == 0 {
             self.armed.store(false, Relaxed);
             self.bells.iter().for_each(|bell| drain_bell(bell.as_fd()));
         }
@@ -37,6 +41,8 @@ impl Bound {
 
     /// Asks to be woken when one of the events comes. True: look again at once.
     pub(crate) fn arm(&self, events: i16, sleep: &mut Sleep) -> bool {
+        sleep.asleep.push(Sleepers::enter(&self.sleepers));
+        sleep.at_most(LONGEST_NAP);
         let mut found = false;
         if events & IN != 0 {
             found |= self.plan.rx.iter().any(|ring| self.arm_rx(ring, sleep));
