@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::fd::reopen_fifo;
 
+use crate::failure::told;
 use crate::local::{inherit_region, local};
 use crate::plan::Plan;
 use crate::region::Region;
@@ -34,6 +35,8 @@ pub(crate) struct Bound {
     pub(crate) armed: AtomicBool,
     pub(crate) sleepers: Arc<Sleepers>,
     pub(crate) crossings: Crossings,
+    /// Whether it was said why a sync failed.
+    said: AtomicBool,
     /// Dropped last: what it frees must not be in use.
     holds: Vec<Hold>,
 }
@@ -54,6 +57,7 @@ impl Bound {
             armed: AtomicBool::new(false),
             sleepers: Arc::default(),
             crossings: Crossings::default(),
+            said: AtomicBool::new(false),
             holds,
         }
     }
@@ -91,6 +95,7 @@ impl Bound {
             armed: AtomicBool::new(false),
             sleepers: Arc::default(),
             crossings: Crossings::default(),
+            said: AtomicBool::new(false),
             holds,
         })
     }
@@ -112,6 +117,14 @@ impl Bound {
     #[inline]
     pub(crate) fn region(&self) -> &Arc<Region> {
         &self.holds[0].region
+    }
+
+    /// Says once why a sync failed: the program learns no more than that it did.
+    #[cold]
+    pub(crate) fn say(&self, e: &Error) {
+        if !self.said.swap(true, Relaxed) {
+            told(e);
+        }
     }
 
     /// Its number in that region.

@@ -6,7 +6,8 @@ use crate::memory::Errno;
 
 /// The `errno` of an error of Ringway, which goes to stderr with its cure.
 pub(crate) fn told(e: &Error) -> Errno {
-    eprintln!("ringway: netmap: {e}");
+    let text = e.to_string();
+    eprintln!("ringway: netmap: {}", text.strip_prefix("netmap: ").unwrap_or(&text));
     quiet(e)
 }
 

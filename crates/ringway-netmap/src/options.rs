@@ -108,6 +108,8 @@ impl Options {
         });
         let Some(twin) = twin else { return Ok(()) };
         self.0.truncate(twin + 1);
+        let kind = self.0[twin].kind;
+        self.0.iter_mut().filter(|entry| entry.kind == kind).for_each(|entry| entry.status = libc::EINVAL);
         Err(Self(std::mem::take(&mut self.0)).refuse_last(memory))
     }
 

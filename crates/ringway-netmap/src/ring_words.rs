@@ -144,8 +144,8 @@ impl<'a> RingWords<'a> {
         cursor::checked_advance(first, tail, head, self.cur(), self.slots).map(|_| head)
     }
 
-    /// Puts a ring right whose cursors made no sense: the program begins again where the last sync left it. Slots with an index that
-    /// is no buffer's have none, and those that are too long are empty.
+    /// Puts a ring right whose cursors made no sense: the program begins again where the last sync left it. A slot with an index
+    /// that is no buffer's gets none. A slot that is too long is empty.
     pub(crate) fn reset(&self, (first, tail): (u32, u32)) {
         self.set_cursors(first, tail);
         for i in 0..self.slots {

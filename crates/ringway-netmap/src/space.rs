@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use ringway_count::make_directory;
 use ringway_sys::error::{Error, ErrorKind, Result};
@@ -30,6 +30,8 @@ pub(crate) struct Space {
     dir: PrivateDir,
     /// Has the lock, and the id that the last region got.
     lock: File,
+    /// The folders of all network namespaces.
+    all: PrivateDir,
 }
 
 /// The folder of a region.
@@ -48,10 +50,36 @@ impl Space {
             Err(Error::new(ErrorKind::Denied, ON, "no directory to keep the state of rings in")
                 .cure("set RINGWAY_DIR to a directory of the user"))
         })?;
-        let dir = all.make_dir(&netns_inode().map_err(io)?.to_string())?;
-        let lock = dir.open_or_create("lock")?;
-        lock_byte(lock.as_fd(), 0, true).map_err(io)?;
-        Ok(Self { dir, lock })
+        let name = netns_inode().map_err(io)?.to_string();
+        loop {
+            let dir = all.make_dir(&name)?;
+            let lock = dir.open_or_create("lock")?;
+            lock_byte(lock.as_fd(), 0, true).map_err(io)?;
+            // Who tidied may have removed the folder meanwhile.
+            if all.open_dir(&name).and_then(|now| now.open_file("lock")).is_ok_and(|now| is_same(&now, &lock))
+            {
+                return Ok(Self { dir, lock, all });
+            }
+        }
+    }
+
+    /// Removes the folders of other network namespaces in which nobody has a region, as those that are gone.
+    fn tidy_others(&self) {
+        let own = self.dir.path().file_name();
+        for name in self.all.names().into_iter().filter(|name| own != Some(name.as_ref())) {
+            let Ok(dir) = self.all.open_dir(&name) else { continue };
+            let Ok(lock) = dir.open_or_create("lock") else { continue };
+            if !lock_byte(lock.as_fd(), 0, false).unwrap_or(false) {
+                continue;
+            }
+            let all = PrivateDir::open(self.all.path());
+            if let Ok(all) = all {
+                let other = Self { dir, lock, all };
+                if other.regions().is_empty() {
+                    let _ = self.all.remove_dir(&name); // not one with ports that stay
+                }
+            }
+        }
     }
 
     /// The folders with their ledgers. Those that were not finished, or whose last binding was killed, are removed.
@@ -77,6 +105,7 @@ impl Space {
         let id = id.or_else(|| self.next_id()).ok_or_else(|| {
             Error::new(ErrorKind::Busy, "netmap", "65,000 regions are in use").cure("end some programs")
         })?;
+        self.tidy_others();
         let name = id.to_string();
         self.dir.remove_dir(&name)?;
         Ok((Folder { dir: self.dir.make_dir(&name)?, name }, id))
@@ -137,4 +166,9 @@ pub(crate) fn is_alive(ledger: &Ledger, binding: u32) -> bool {
         let _ = unlock_byte(fd, byte);
     }
     !free
+}
+
+fn is_same(a: &File, b: &File) -> bool {
+    let place = |file: &File| file.metadata().map(|m| (m.dev(), m.ino())).ok();
+    place(a).is_some() && place(a) == place(b)
 }

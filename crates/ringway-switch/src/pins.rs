@@ -25,6 +25,11 @@ pub(super) fn ports(switch_dir: &Path) -> PathBuf {
     switch_dir.join("port")
 }
 
+/// The directory that says by its presence that the switch is to go away with its last port.
+pub(super) fn passing(switch_dir: &Path) -> PathBuf {
+    switch_dir.join("passing")
+}
+
 /// The directory of a port.
 #[must_use]
 pub fn port(switch_dir: &Path, port: &str) -> PathBuf {

@@ -18,8 +18,17 @@ pub(crate) fn choose(mode: Mode, ringid: u16, flags: u64, counts: [u32; 4]) -> R
     let none = || 0..0;
     let one = |count: u32| {
         let k = u32::from(ringid);
-        if k < count { k..k + 1 } else { none() }
+        match count {
+            0 => none(),
+            // In the direction that has fewer rings, the first one serves.
+            _ if k < count => k..k + 1,
+            _ => 0..1,
+        }
     };
+    let beyond = |a: u32, b: u32| u32::from(ringid) >= a.max(b);
+    if mode == Mode::OneNic && beyond(tx, rx) || mode == Mode::OneHost && beyond(host_tx, host_rx) {
+        return Err(bad);
+    }
     let mut chosen = match mode {
         Mode::AllNic => [0..tx, none(), 0..rx, none()],
         Mode::Host => [none(), 0..host_tx, none(), 0..host_rx],
@@ -52,7 +61,7 @@ mod tests {
         assert_eq!(rings(Mode::Host, 0, 0), Ok([0..0, 0..1, 0..0, 0..4]));
         assert_eq!(rings(Mode::NicAndHost, 0, 0), Ok([0..2, 0..1, 0..3, 0..4]));
         assert_eq!(rings(Mode::OneNic, 1, 0), Ok([1..2, 0..0, 1..2, 0..0]));
-        assert_eq!(rings(Mode::OneNic, 2, 0), Ok([0..0, 0..0, 2..3, 0..0]));
+        assert_eq!(rings(Mode::OneNic, 2, 0), Ok([0..1, 0..0, 2..3, 0..0]));
         assert_eq!(rings(Mode::OneHost, 0, flag::RX_RINGS_ONLY), Ok([0..0, 0..0, 0..0, 0..1]));
         assert_eq!(rings(Mode::AllNic, 0, flag::TX_RINGS_ONLY), Ok([0..2, 0..0, 0..0, 0..0]));
         for bad in [

@@ -63,8 +63,9 @@ pub(super) fn null(wish: &mut Register) -> Result<Bound, Errno> {
     let region = region.map_err(|e| told(&e))?;
     let facts =
         BindingFacts { mode: wish.mode, ringid: wish.ringid, flags: wish.flags, ..BindingFacts::default() };
-    let hold = enter(&region, "", &facts, ([0; 4], &Default::default()), wish)?;
-    wish.slots = [0; 2];
+    // The numbers of a port without rings are those that the program names.
+    let [tx, rx, host_tx, host_rx] = wish.rings.map(u32::from);
+    let hold = enter(&region, "", &facts, ([tx, host_tx, rx, host_rx], &Default::default()), wish)?;
     let plan = Plan { flags: wish.flags, holds: vec![hold.binding], ..Plan::default() };
     Ok(Bound::new(plan, vec![hold], Vec::new(), Vec::new()))
 }
@@ -165,7 +166,9 @@ fn plans(found: &Found, chosen: &Chosen, numbers: &Numbers) -> (Vec<RingPlan>, V
                 PortKind::Served => Service::Served { served: nth_served(host), ring: k },
                 PortKind::Pipe => {
                     let peer = found.region.ledger.ring(number).peer()?;
-                    Service::Pipe { peer, own_bell: 0, peer_bell: 1 }
+                    let pairs = (found.bells.len() / 2) as u32;
+                    let own_bell = k % pairs.max(1);
+                    Service::Pipe { peer, own_bell, peer_bell: pairs + own_bell }
                 }
                 PortKind::Gathered => {
                     let from = found.region.ledger.port(found.host?).rx();

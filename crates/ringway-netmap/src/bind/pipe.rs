@@ -16,12 +16,15 @@ use crate::name::{End, Target};
 use crate::numbers::Mode;
 use crate::region::Region;
 use crate::served::Settings;
-use crate::space::Space;
+use crate::space::{INTERFACES, Space};
 use crate::sweep::sweep;
 
 /// Rings and slots of a pipe at most.
 const RINGS_MAX: u32 = 256;
 const SLOTS_MAX: u32 = 4096;
+
+/// Bells of an end at most; further pairs of rings share them.
+const BELLS_MAX: u32 = 64;
 
 /// Rings of a region for pipes alone, and buffers beside those of its slots.
 const FILE_RINGS: u32 = 64;
@@ -49,7 +52,7 @@ pub(super) fn find(
     let record = region.ledger.port(own);
     let counts = [record.tx().len() as u32, 0, record.rx().len() as u32, 0];
     let slots = record.slots();
-    let bells = vec![bell(&region, own).map_err(|e| told(&e))?, bell(&region, other).map_err(|e| told(&e))?];
+    let bells = bells(&region, [own, other], counts[0]).map_err(|e| told(&e))?;
     Ok(Found {
         region,
         port: Some(own),
@@ -66,7 +69,7 @@ pub(super) fn find(
 fn region(space: &Space, parent: &str, wish: &Register) -> Result<Arc<Region>> {
     let is_interface =
         matches!(Target::parse(parent.as_bytes()), Ok(Target::Interface(_))) && net::exists(parent);
-    if is_interface {
+    if is_interface || wish.mem_id == INTERFACES || is_there(space, parent)? {
         return interfaces_region(space);
     }
     let key = format!("pipes of {parent}");
@@ -75,6 +78,13 @@ fn region(space: &Space, parent: &str, wish: &Register) -> Result<Arc<Region>> {
     }
     let slots = Settings::read()?.slots.max(wish.slots[0]).clamp(2, SLOTS_MAX);
     file_region(space, &key, FILE_RINGS, slots, FILE_EXTRA)
+}
+
+/// Whether the region of interfaces has a pipe of this parent, which is no interface.
+fn is_there(space: &Space, parent: &str) -> Result<bool> {
+    let Some(region) = known_region(space, |ledger| ledger.id == INTERFACES)? else { return Ok(false) };
+    let is_of_parent = |name: &str| name.rsplit_once(['{', '}']).is_some_and(|(before, _)| before == parent);
+    Ok(region.ledger.ports().any(|port| port.kind() == PortKind::Pipe && is_of_parent(&port.name())))
 }
 
 /// The records of an end and of the other one, which are made together.
@@ -137,12 +147,14 @@ fn lay_out(region: &Region, facts: &PortFacts, bufs: &[u32]) {
     }
 }
 
-/// The FIFO that wakes who sleeps on an end.
-fn bell(region: &Region, port: u32) -> Result<OwnedFd> {
+/// The FIFOs that wake who sleeps on the own end, then those of the other end: one for each pair of rings.
+fn bells(region: &Region, ends: [u32; 2], pairs: u32) -> Result<Vec<OwnedFd>> {
     let folder = region.folder.as_ref().ok_or_else(|| {
         Error::new(ErrorKind::Denied, &region.ledger.key, "the folder of the region can't be reached")
     })?;
-    Ok(folder.dir.fifo(&format!("bell{port}"))?.into())
+    let pairs = pairs.min(BELLS_MAX);
+    let names = ends.iter().flat_map(|port| (0..pairs).map(move |pair| format!("bell{port}.{pair}")));
+    names.map(|name| Ok(folder.dir.fifo(&name)?.into())).collect()
 }
 
 /// A port whose rings nobody fills or empties, in a region of its own: what monitors have.

@@ -52,8 +52,8 @@ impl Bound {
         synced
     }
 
-    /// Moves frames of all other rings. The next sync begins with the ring behind the first one that had some, so that no CPU's frames
-    /// wait for those of others.
+    /// Moves frames of all other rings. The next sync begins with the ring behind the first one that had some, so that a busy CPU does
+    /// not keep the others waiting.
     fn gather(
         &self,
         record: &RingRecord<'_>,
@@ -102,7 +102,7 @@ impl Bound {
         };
         source.set_range(local.ring.first(), local.ring.tail());
         local.generation = source.count_sync();
-        collected.and(returned).map_err(|_| Skipped::Failed)?;
+        collected.and(returned).map_err(|e| self.failed(&e))?;
         Ok(from.dist(first, after))
     }
 
@@ -163,8 +163,8 @@ fn room(record: &RingRecord<'_>, words: &RingWords<'_>) -> u32 {
     words.slots - 1 - words.dist(record.range().0, record.produced())
 }
 
-/// Moves whole frames out of slots `span`, as far as there is room; returns where both rings go on. What is no frame is passed over:
-/// bad slots, and those that somebody who was killed left.
+/// Moves whole frames out of slots `span`, as far as there is room; returns where both rings go on. Passes over bad slots, and over slots
+/// that a killed process left without a frame.
 fn move_frames(
     record: &RingRecord<'_>,
     (from, span): (&RingWords<'_>, Range<u32>),
@@ -284,7 +284,7 @@ mod tests {
             prop_assert_eq!(expected.len() == filled.len(), after == tail);
         }
 
-        /// Whoever is killed between the two stores of an exchange loses no buffer, and its frame is no frame any more.
+        /// A process that is killed between the two stores of an exchange loses its frame, and no buffer.
         #[test]
         fn a_kill_loses_no_buffer(at in 0..SLOTS, end in 0..SLOTS, slots in 1u32..5) {
             let region = region();

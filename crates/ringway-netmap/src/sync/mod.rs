@@ -25,6 +25,8 @@ mod wake;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
+use ringway_sys::error::Error;
+
 use crate::bound::Bound;
 use crate::ledger::RingRecord;
 use crate::memory::Errno;
@@ -74,6 +76,13 @@ impl Bound {
     #[inline]
     fn record(&self, ring: &RingPlan) -> RingRecord<'_> {
         self.region().ledger.ring(ring.number)
+    }
+
+    /// A port failed: says why.
+    #[cold]
+    fn failed(&self, e: &Error) -> Skipped {
+        self.say(e);
+        Skipped::Failed
     }
 
     /// Syncs all tx rings, as `NIOCTXSYNC` does.

@@ -59,7 +59,7 @@ impl Bound {
         if monitored {
             self.show(&record, &words, (before.1, after.1), Seen::Arrived);
         }
-        synced.map(drop).map_err(|_| Skipped::Failed)
+        synced.map(drop).map_err(|e| self.failed(&e))
     }
 
     /// Shows a monitor what came to the ring that it looks at, before the ring's reader takes it.
@@ -78,7 +78,7 @@ impl Bound {
         local.generation = record.count_sync();
         let words = served.region.ring(number, record.slots());
         self.show_in(&served.region, &record, &words, (before.1, after.1), Seen::Arrived);
-        synced.map(drop).map_err(|_| Skipped::Failed)
+        synced.map(drop).map_err(|e| self.failed(&e))
     }
 
     /// A ring that others fill: a pipe's, a monitor's.

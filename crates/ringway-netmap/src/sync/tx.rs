@@ -57,7 +57,7 @@ impl Bound {
         if monitored {
             self.show(&record, &words, (before.0, first), Seen::Consumed { sent: true });
         }
-        synced.map(drop).map_err(|_| Skipped::Failed)
+        synced.map(drop).map_err(|e| self.failed(&e))
     }
 
     /// What is sent is gone.

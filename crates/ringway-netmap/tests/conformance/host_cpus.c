@@ -5,7 +5,7 @@
 #include "frames.h"
 #include "process.h"
 
-/* A host has one pair of rings, behind those of its interface, however many CPUs send. */
+/* A host has one pair of rings, numbered after the rings of its interface, however many CPUs send. */
 TEST(the_host_has_one_pair_of_rings)
 {
 	struct nmreq_port_info_get info;
@@ -110,7 +110,7 @@ static void send_all(void *cpu)
 	}
 }
 
-/* What comes is in order, and no CPU's frames are left behind for those of the other. */
+/* The frames of each CPU come in order, and all of them. */
 TEST(cpus_that_send_at_once_share_the_ring)
 {
 	static int cpus[CPUS] = {0, 1};
@@ -280,7 +280,7 @@ static uint32_t take_good(const struct port *p, int ms)
 	return taken;
 }
 
-/* Whoever is killed while it gathers frames loses no buffer, and leaves no frame that nobody sent. */
+/* A process that is killed while it gathers frames loses no buffer, and leaves no frame that nobody sent. */
 TEST(a_killed_reader_leaves_the_ring_of_the_host_to_the_other)
 {
 	static int cpus[CPUS] = {0, 1};

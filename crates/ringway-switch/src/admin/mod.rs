@@ -8,7 +8,7 @@
 //! | `port`, `access` | ports: listed and removed, and who may open one |
 //! | `make_port`, `parts` | ports made, and what they consist of |
 //! | `record` | what the maps say of a port |
-//! | `passing`, `mark` | switches that go away with their last port |
+//! | `passing` | switches that go away with their last port |
 //! | `tidy` | ports without users, and what killed processes left |
 //! | `conf`, `vlan` | what root asks of a port beyond forwarding |
 //! | `removal` | ports that go away, with their counts kept |
@@ -26,7 +26,6 @@ pub(super) mod fdb;
 pub(super) mod load;
 mod make_port;
 pub(super) mod maps;
-mod mark;
 pub(super) mod module;
 pub(super) mod parts;
 mod passing;

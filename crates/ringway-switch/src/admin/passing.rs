@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use super::access::PortAccess;
 use super::maps::Maps;
-use super::mark::MARK;
 use super::spec::SwitchSpec;
 use super::switch::{Switch, switches};
 use crate::client::find;
 use crate::nic::NicOptions;
+use crate::pins;
 use ringway_pinned::{self as pinned, root};
 use ringway_sys::dir_lock::DirLock;
 use ringway_sys::error::Result;
@@ -31,7 +31,7 @@ impl Switch {
     /// Removes those whose last port went with a process that was killed.
     fn sweep_passing() {
         for name in switches() {
-            if find(&name).is_ok_and(|dir| dir.join(MARK).is_dir()) {
+            if find(&name).is_ok_and(|dir| pins::passing(&dir).is_dir()) {
                 let _ = Self::open(&name); // which removes it, and its ports that nobody has
             }
         }
@@ -53,7 +53,7 @@ impl Switch {
 
     /// The switch is not to go away with its last port any more.
     pub(crate) fn stay(&self) {
-        let _ = fs::remove_dir(self.dir.join(MARK)); // most switches have none
+        let _ = fs::remove_dir(pins::passing(&self.dir)); // most switches have none
     }
 
     /// Removes the switch of that name if it is to go and has no port, also when it never had one.
@@ -70,7 +70,7 @@ impl Switch {
 
     fn remove_marked(name: &str, wait: bool, may_go: impl Fn(&Self, &Path) -> bool) -> bool {
         let Ok(dir) = find(name) else { return false };
-        let mark = dir.join(MARK);
+        let mark = pins::passing(&dir);
         if !mark.is_dir() {
             return false;
         }
