@@ -5,8 +5,9 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{self, Command};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -32,15 +33,18 @@ fn library() -> &'static Path {
     })
 }
 
-/// Compiles a program of `tests/c`.
+/// Compiles a program of `tests/c`. Tests that run at once may compile the same one: it appears whole.
 pub(crate) fn compile(name: &str) -> PathBuf {
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("netmap-{name}"));
+    let own = program.with_extension(format!("{}-{}", process::id(), SERIAL.fetch_add(1, Relaxed)));
     let mut cc = Command::new("cc");
     cc.args(["-std=gnu17", "-O2", "-pthread", "-Wall", "-Wextra", "-Werror", "-I"]).arg(home.join("include"));
-    let output = cc.arg(home.join(format!("tests/c/{name}.c"))).arg("-o").arg(&program).output();
+    let output = cc.arg(home.join(format!("tests/c/{name}.c"))).arg("-o").arg(&own).output();
     let output = output.unwrap_or_else(|e| panic!("cc: {e}; `make setup` installs it"));
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    fs::rename(&own, &program).unwrap();
     program
 }
 
