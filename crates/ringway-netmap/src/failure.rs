@@ -1,5 +1,8 @@
 //! What the library says where `errno` says too little.
 
+use std::error::Error as _;
+use std::io;
+
 use ringway_sys::error::{Error, ErrorKind};
 
 use crate::memory::Errno;
@@ -19,6 +22,31 @@ pub(crate) fn quiet(e: &Error) -> Errno {
         ErrorKind::Busy => libc::EBUSY,
         ErrorKind::Invalid | ErrorKind::BadName => libc::EINVAL,
         ErrorKind::Unsupported => libc::EOPNOTSUPP,
-        _ => libc::EIO,
+        _ => of_kernel(e).unwrap_or(libc::EIO),
     })
+}
+
+/// That something ran out, as the kernel or [`out_of_memory`] said.
+fn of_kernel(e: &Error) -> Option<i32> {
+    let code = e.source()?.downcast_ref::<io::Error>()?.raw_os_error()?;
+    [libc::ENOMEM, libc::EMFILE, libc::ENFILE, libc::ENOSPC].contains(&code).then_some(code)
+}
+
+/// A region has no room: the program gets `ENOMEM`.
+pub(crate) fn out_of_memory(on: &str, what: String) -> Error {
+    Error::io(on, what, io::Error::from_raw_os_error(libc::ENOMEM))
+        .cure("close other ports, or set RINGWAY_NETMAP_MEMORY (MiB) before the first program starts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ran_out_is_told() {
+        assert_eq!(quiet(&out_of_memory("eth0", "no room".into())), Errno(libc::ENOMEM));
+        let other = Error::io("eth0", "it broke", io::Error::from_raw_os_error(libc::ENXIO));
+        assert_eq!(quiet(&other), Errno(libc::EIO));
+        assert_eq!(quiet(&Error::new(ErrorKind::Busy, "eth0", "in use")), Errno(libc::EBUSY));
+    }
 }

@@ -31,7 +31,7 @@ pub(crate) struct InterfaceFacts {
     pub(crate) name: String,
     /// tx, host tx, rx, host rx rings of the port.
     pub(crate) counts: [u32; 4],
-    /// The rings in that order; `None` for those that the descriptor is not bound to.
+    /// The rings in that order; `None`: the descriptor is not bound to the ring.
     pub(crate) rings: Vec<Option<u32>>,
     pub(crate) private: bool,
 }
@@ -91,7 +91,7 @@ impl Region {
         ring.set_cursors(0, if is_rx { 0 } else { slots - 1 });
     }
 
-    /// Numbers a ring, of a host, behind those of its NIC.
+    /// Numbers a host's ring behind the rings of its NIC.
     pub(crate) fn set_ringid(&self, number: u32, ringid: u32) {
         let word = self.mem.u32(self.layout().ring(number) + at::RINGID);
         word.store(word.load(Relaxed) & 0xffff_0000 | ringid & 0xffff, Relaxed);

@@ -63,7 +63,7 @@ impl Space {
         }
     }
 
-    /// Removes the folders of other network namespaces in which nobody has a region, as those that are gone.
+    /// Removes the folders of other network namespaces in which nobody has a region. Most of these namespaces are gone.
     fn tidy_others(&self) {
         let own = self.dir.path().file_name();
         for name in self.all.names().into_iter().filter(|name| own != Some(name.as_ref())) {
@@ -82,7 +82,7 @@ impl Space {
         }
     }
 
-    /// The folders with their ledgers. Those that were not finished, or whose last binding was killed, are removed.
+    /// The folders with their ledgers. Removes what was not finished, and what a killed process left.
     pub(crate) fn regions(&self) -> Vec<(Folder, Ledger)> {
         let names = self.dir.names().into_iter().filter(|name| name.parse::<u16>().is_ok());
         names.filter_map(|name| self.living(name)).collect()

@@ -63,7 +63,7 @@ pub(super) fn null(wish: &mut Register) -> Result<Bound, Errno> {
     let region = region.map_err(|e| told(&e))?;
     let facts =
         BindingFacts { mode: wish.mode, ringid: wish.ringid, flags: wish.flags, ..BindingFacts::default() };
-    // The numbers of a port without rings are those that the program names.
+    // A port without rings has the numbers that the program names.
     let [tx, rx, host_tx, host_rx] = wish.rings.map(u32::from);
     let hold = enter(&region, "", &facts, ([tx, host_tx, rx, host_rx], &Default::default()), wish)?;
     let plan = Plan { flags: wish.flags, holds: vec![hold.binding], ..Plan::default() };
@@ -80,7 +80,7 @@ pub(super) fn forget(space: &Space, mut found: Found) {
     let _ = space.regions();
 }
 
-/// Numbers in the region of the rings of each kind: tx, host tx, rx, host rx. `None` for those that the binding does not have.
+/// Numbers in the region of the rings of each kind: tx, host tx, rx, host rx. `None`: the binding does not have the ring.
 pub(super) type Numbers = [Vec<Option<u32>>; 4];
 
 pub(super) fn numbers(found: &Found, chosen: &Chosen) -> Numbers {
@@ -127,7 +127,7 @@ pub(super) fn enter(
     Ok(Hold::new(region, record.index, proof))
 }
 
-/// Refuses rings that somebody has for himself, and to have those that somebody has.
+/// Refuses rings that somebody has for himself. Refuses to have rings alone that somebody has.
 fn refuse_taken(region: &Region, facts: &BindingFacts) -> Result<(), Errno> {
     let ledger = &region.ledger;
     let taken = ledger.bindings().any(|other| {

@@ -1,8 +1,9 @@
 //! The rx ring of a host. Ringway has one for each CPU, for what the kernel sends there; programs expect one. So they get a ring beside
 //! these, and a sync moves their frames into it.
 
-use ringway_sys::error::{Error, ErrorKind, Result};
+use ringway_sys::error::Result;
 
+use crate::failure::out_of_memory;
 use crate::ledger::{PortFacts, PortKind};
 use crate::region::Region;
 
@@ -15,10 +16,7 @@ pub(super) fn ring(region: &Region, from: u32, ringid: u32) -> Result<u32> {
     if let Some(port) = ledger.ports().find(|p| p.kind() == PortKind::Gathered && p.name() == name) {
         return Ok(port.index);
     }
-    let full = || {
-        Error::new(ErrorKind::Invalid, &name, "no room for a ring in the region of interfaces")
-            .cure("close other ports, or set RINGWAY_NETMAP_MEMORY (MiB) before the first program starts")
-    };
+    let full = || out_of_memory(&name, "no room for a ring in the region of interfaces".into());
     let record = ledger.free_port().ok_or_else(full)?;
     let first_ring = ledger.free_rings(1).ok_or_else(full)?;
     let bufs = ledger.take_all_buffers(slots).ok_or_else(full)?;

@@ -12,7 +12,7 @@ use super::found::Found;
 use super::gather;
 use super::make::{begin_rings, interfaces_region};
 use crate::body::Register;
-use crate::failure::told;
+use crate::failure::{out_of_memory, told};
 use crate::ledger::{PORT_INTERFACES, PortFacts, PortKind};
 use crate::local::local;
 use crate::memory::Errno;
@@ -101,12 +101,7 @@ fn make(region: &Arc<Region>, name: &str, index: u32, side: Side) -> Result<Arc<
     let (rx, tx) = net::Interface::new(index).map_or((1, 1), |i| i.queues());
     let most = if side == Side::Host { HOST_RINGS + cpus() } else { (rx + tx).max(2) };
     let full = || {
-        Error::new(
-            ErrorKind::Invalid,
-            name,
-            format!("no room for {most} rings of {slots} slots in the region of interfaces"),
-        )
-        .cure("close other ports, or set RINGWAY_NETMAP_MEMORY (MiB) before the first program starts")
+        out_of_memory(name, format!("no room for {most} rings of {slots} slots in the region of interfaces"))
     };
     let record = ledger.free_port().filter(|p| p.index < PORT_INTERFACES).ok_or_else(full)?;
     let first_ring = ledger.free_rings(most).ok_or_else(full)?;

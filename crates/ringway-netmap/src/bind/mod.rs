@@ -9,7 +9,7 @@
 //! | `gather` | the one rx ring of a host |
 //! | `pipe` | pipes, and rings that stand alone |
 //! | `lasting` | ports that stay |
-//! | `monitor` | monitors, which have rings beside those that they look at |
+//! | `monitor` | monitors, which have rings of their own |
 //! | `make` | regions |
 //! | `finish` | the book of the region, the interface descriptor, extra buffers |
 

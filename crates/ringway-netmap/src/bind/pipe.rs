@@ -9,7 +9,7 @@ use ringway_sys::net;
 use super::found::Found;
 use super::make::{file_region, interfaces_region, known_region};
 use crate::body::Register;
-use crate::failure::told;
+use crate::failure::{out_of_memory, told};
 use crate::ledger::{PortFacts, PortKind, PortRecord, RegionKind};
 use crate::memory::Errno;
 use crate::name::{End, Target};
@@ -26,7 +26,7 @@ const SLOTS_MAX: u32 = 4096;
 /// Bells of an end at most; further pairs of rings share them.
 const BELLS_MAX: u32 = 64;
 
-/// Rings of a region for pipes alone, and buffers beside those of its slots.
+/// Rings of a region for pipes alone, and its spare buffers.
 const FILE_RINGS: u32 = 64;
 pub(super) const FILE_EXTRA: u32 = 16384;
 
@@ -102,14 +102,10 @@ fn ends(region: &Region, (parent, id, end): Name<'_>, wish: &Register) -> Result
     };
     let slots = slots.clamp(2, SLOTS_MAX.min(region.layout().slots));
     let rings = u32::from(wish.rings[0].max(wish.rings[2])).clamp(1, RINGS_MAX);
-    let full = || {
-        Error::new(
-            ErrorKind::Invalid,
-            &names[0],
-            format!("no room for a pipe of {rings} rings with {slots} slots"),
-        )
-        .cure("close other ports, or set RINGWAY_NETMAP_MEMORY (MiB) before the first program starts")
-    };
+    let full = || out_of_memory(&names[0], format!("no room for a pipe of {rings} rings with {slots} slots"));
+    if region.ledger.free_ports() < 2 {
+        return Err(full());
+    }
     let first = region.ledger.free_rings(4 * rings).ok_or_else(full)?;
     let bufs = region.ledger.take_all_buffers(4 * rings * slots).ok_or_else(full)?;
     let mut made = [0; 2];
@@ -147,7 +143,7 @@ fn lay_out(region: &Region, facts: &PortFacts, bufs: &[u32]) {
     }
 }
 
-/// The FIFOs that wake who sleeps on the own end, then those of the other end: one for each pair of rings.
+/// The FIFOs that wake who sleeps on the own end, then on the other end: one for each pair of rings.
 fn bells(region: &Region, ends: [u32; 2], pairs: u32) -> Result<Vec<OwnedFd>> {
     let folder = region.folder.as_ref().ok_or_else(|| {
         Error::new(ErrorKind::Denied, &region.ledger.key, "the folder of the region can't be reached")
@@ -167,7 +163,7 @@ pub(super) fn own_rings(
 ) -> Result<(Arc<Region>, u32)> {
     let region = file_region(space, key, (tx_rings + rx_rings).max(1), slots, extra_bufs)?;
     let index = {
-        let full = || Error::new(ErrorKind::Invalid, key, "no room for its rings");
+        let full = || out_of_memory(key, "no room for its rings".into());
         let bufs = region.ledger.take_all_buffers((tx_rings + rx_rings) * slots).ok_or_else(full)?;
         let record: PortRecord<'_> = region.ledger.free_port().ok_or_else(full)?;
         let facts = PortFacts { kind, name: key.to_owned(), first_ring: 0, tx_rings, rx_rings, slots };

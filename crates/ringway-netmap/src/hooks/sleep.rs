@@ -39,7 +39,7 @@ impl Timeout {
     }
 }
 
-/// How long a call looks again and again before it sleeps, as Ringway's own loops do by default: in a dense stream the next frames come
+/// How long a call looks again and again before it sleeps, as Ringway's own loops do by default. In a dense stream the next frames come
 /// sooner than a sleeper wakes.
 const SPIN: Duration = Duration::from_micros(20);
 

@@ -235,6 +235,11 @@ impl Ledger {
         (0..PORTS_MAX).map(|i| self.port(i)).find(|port| !port.in_use())
     }
 
+    /// Port records that nobody uses.
+    pub(crate) fn free_ports(&self) -> usize {
+        PORTS_MAX as usize - self.ports().count()
+    }
+
     /// A binding record that nobody uses.
     pub(crate) fn free_binding(&self) -> Option<BindingRecord<'_>> {
         (0..self.bindings_max()).map(|i| self.binding(i)).find(|binding| !binding.in_use())

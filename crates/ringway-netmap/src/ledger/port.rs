@@ -143,7 +143,7 @@ impl<'a> PortRecord<'a> {
         self.mem.u64(self.at + HOLDERS + 8 * k)
     }
 
-    /// Notes a process that has the port's descriptors in the queue of its descriptor `fd`: in the place of one that ended, or of the oldest.
+    /// Notes a process that has the port's descriptors in the queue of its descriptor `fd`. It replaces one that ended, or the oldest.
     pub(crate) fn add_holder(&self, pid: u32, fd: i32) {
         let mut words: Vec<u64> = (0..HOLDERS_MAX).map(|k| self.holder(k).load(Relaxed)).collect();
         words.retain(|word| *word != 0 && is_there((word >> 32) as u32));

@@ -1,5 +1,5 @@
-//! Monitors: frames of a ring are copied into rings of theirs, which lie in regions of their own. A monitor whose ring is full misses
-//! frames, and the ring that it looks at goes on.
+//! Monitors: who syncs a ring copies its frames into the rings of its monitors, which lie in other regions. A monitor whose ring is full
+//! misses frames, and the ring that it looks at goes on.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -61,6 +61,6 @@ mod tests {
         drop(b);
         assert_eq!(sleepers.count(), 0);
         let other = Sleepers(AtomicU64::new(u64::MAX << 32 | 7));
-        assert_eq!(other.count(), 0, "those of the parent");
+        assert_eq!(other.count(), 0, "the parent has them");
     }
 }
