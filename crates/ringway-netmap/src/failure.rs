@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn what_ran_out_is_told() {
         assert_eq!(quiet(&out_of_memory("eth0", "no room".into())), Errno(libc::ENOMEM));
-        let other = Error::io("eth0", "it broke", io::Error::from_raw_os_error(libc::ENXIO));
+        let other = Error::io("eth0", "it broke", io::Error::from_raw_os_error(libc::EPIPE));
         assert_eq!(quiet(&other), Errno(libc::EIO));
         assert_eq!(quiet(&Error::new(ErrorKind::Busy, "eth0", "in use")), Errno(libc::EBUSY));
     }
