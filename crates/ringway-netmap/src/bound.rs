@@ -163,7 +163,7 @@ impl Drop for Bound {
             let used = sweep(&hold.region);
             drop(control);
             if let Some(folder) = hold.region.folder.as_ref().filter(|_| !used) {
-                space.remove(folder);
+                space.remove(folder, &hold.region.ledger);
             }
         }
     }

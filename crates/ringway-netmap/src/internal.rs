@@ -12,7 +12,7 @@ use std::fs;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::*};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use ringway_shim::FDS;
 use rustix::fs::{Dir, Mode, OFlags};
@@ -54,12 +54,17 @@ pub fn track<T>(open: impl FnOnce() -> T) -> T {
     if INSIDE.replace(true) {
         return open(); // the outer call tracks
     }
-    let held = hold();
+    tracked(hold(), open)
+}
+
+fn tracked<T>(held: Held, open: impl FnOnce() -> T) -> T {
     GIVEN.iter().for_each(|word| word.store(0, Relaxed));
     TRACKING.store(true, SeqCst);
     let before = numbers();
     let done = open();
-    for fd in numbers().difference(&before).copied().filter(|fd| is_kind_of_library(*fd)) {
+    // Without a list from before, what is the program's can't be told from what is new.
+    let new = before.zip(numbers()).map(|(before, now)| &now - &before).unwrap_or_default();
+    for fd in new.into_iter().filter(|fd| is_kind_of_library(*fd)) {
         note(fd);
         // In this order: the program's thread sets the bit, then takes the note away.
         if was_given(fd) && !is_of_library_alone(fd) {
@@ -72,14 +77,28 @@ pub fn track<T>(open: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The numbers that are open, but for the one that lists them.
-fn numbers() -> BTreeSet<RawFd> {
+/// As [`track`], for a caller that must not wait; `None`, and nothing done, while another thread tracks.
+pub(crate) fn try_track<T>(open: impl FnOnce() -> T) -> Option<T> {
+    if INSIDE.get() {
+        return Some(open()); // the outer call tracks
+    }
+    let held = match TRACKED.try_lock() {
+        Ok(held) => held,
+        Err(TryLockError::Poisoned(held)) => held.into_inner(),
+        Err(TryLockError::WouldBlock) => return None,
+    };
+    INSIDE.set(true);
+    Some(tracked(held, open))
+}
+
+/// The numbers that are open, but for the one that lists them; `None` when they can't be listed.
+fn numbers() -> Option<BTreeSet<RawFd>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(folder) = rustix::fs::open("/proc/self/fd", flags, Mode::empty()) else { return BTreeSet::new() };
+    let folder = rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok()?;
     let own = folder.as_raw_fd();
     let entries = Dir::new(folder).into_iter().flatten().flatten();
     let numbers = entries.filter_map(|e| e.file_name().to_str().ok()?.parse().ok());
-    numbers.filter(|fd| *fd != own).collect()
+    Some(numbers.filter(|fd| *fd != own).collect())
 }
 
 /// Whether the library has descriptors of such a kind.

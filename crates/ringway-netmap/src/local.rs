@@ -49,6 +49,7 @@ impl Local {
     }
 
     pub(crate) fn add_served(&mut self, served: Served) -> Arc<Served> {
+        served.note_holder();
         let served = Arc::new(served);
         self.served.push(Arc::downgrade(&served));
         served
@@ -96,4 +97,9 @@ fn same(a: &Ledger, b: &Ledger) -> bool {
     use std::os::unix::fs::MetadataExt;
     let place = |ledger: &Ledger| ledger.file().metadata().map(|m| (m.dev(), m.ino())).ok();
     place(a).is_some() && place(a) == place(b)
+}
+
+/// In the child of a fork: other processes may ask it for its ports, when its parent has ended.
+pub(crate) fn forked() {
+    local().served.iter().filter_map(Weak::upgrade).for_each(|served| served.note_holder());
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::inside::Inside;
 use crate::sys::kernel;
-use crate::{descriptors, epolls, internal};
+use crate::{descriptors, epolls, internal, local};
 
 /// The process that the memory belongs to; 0 as long as nobody asked.
 static PID: AtomicU32 = AtomicU32::new(0);
@@ -59,6 +59,7 @@ extern "C" fn after() {
     {
         PID.store(std::process::id(), Relaxed);
         held.names.forked();
+        local::forked();
     }
 }
 

@@ -15,6 +15,9 @@ use crate::ledger::Ledger;
 use crate::ring_words::{FLAGS, RingWords};
 use crate::space::Folder;
 
+/// Rings that an interface descriptor has room for.
+pub(crate) const RINGS_DESCRIBED: usize = (IF_SIZE - interface::RING_OFS) / 8;
+
 /// A region, mapped.
 #[derive(Debug)]
 pub(crate) struct Region {
@@ -115,8 +118,7 @@ impl Region {
         for (at, word) in words {
             self.mem.u32(base + at).store(word, Relaxed);
         }
-        let room = (IF_SIZE - interface::RING_OFS) / 8;
-        for (k, ring) in facts.rings.iter().take(room).enumerate() {
+        for (k, ring) in facts.rings.iter().take(RINGS_DESCRIBED).enumerate() {
             let ofs = ring.map_or(0, |ring| self.layout().ring(ring) as i64 - base as i64);
             self.mem.u64(base + interface::RING_OFS + 8 * k).store(ofs as u64, Relaxed);
         }

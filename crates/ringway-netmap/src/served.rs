@@ -12,6 +12,9 @@ use crate::passing::{self, from_process, peek};
 use crate::region::Region;
 use crate::shared::UnderLock;
 
+/// No sync has this number when its ring begins.
+const NEVER: u32 = 0;
+
 /// A ring as this process has it, and the number of its last sync here.
 #[derive(Debug)]
 pub(crate) struct Local<R> {
@@ -81,9 +84,6 @@ impl Served {
         let rx = std::mem::take(&mut port.rx).into_iter().zip(record.rx());
         let rx = rx.map(|(ring, n)| UnderLock::new(Local::new(ring, generation(n)), lock(n)));
         let (tx, rx) = (tx.collect(), rx.collect());
-        if let Some(keeper) = &keeper {
-            record.add_holder(std::process::id(), keeper.as_raw_fd());
-        }
         Self {
             region: region.clone(),
             index,
@@ -109,7 +109,11 @@ impl Served {
         let whole = ringway::Region::join(memory, &region.ledger.spec(), FreeObjects::default())?;
         let ranges: Vec<_> = record.rings().map(|ring| region.ledger.ring(ring).range()).collect();
         let port = Port::import(exported, whole, &ranges)?;
-        Ok(Self::new(region, index, port, Some(keeper)))
+        let mut served = Self::new(region, index, port, Some(keeper));
+        // Others may have synced since the ranges were read.
+        served.tx.iter_mut().for_each(|ring| ring.own().generation = NEVER);
+        served.rx.iter_mut().for_each(|ring| ring.own().generation = NEVER);
+        Ok(served)
     }
 
     /// The same from one of the processes that the ledger names.
@@ -124,6 +128,13 @@ impl Served {
             }
         }
         Err(unreachable(&record.name()))
+    }
+
+    /// Notes this process, also a child of a fork, as one that others may ask for the port.
+    pub(crate) fn note_holder(&self) {
+        if let Some(keeper) = &self.keeper {
+            self.region.ledger.port(self.index).add_holder(std::process::id(), keeper.as_raw_fd());
+        }
     }
 
     pub(crate) fn keeper(&self) -> Option<BorrowedFd<'_>> {

@@ -23,6 +23,11 @@ impl<T> UnderLock<T> {
         Self { value: UnsafeCell::new(value), lock }
     }
 
+    /// The value, which nobody else has yet.
+    pub(crate) fn own(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
     /// The value, for as long as the lock is held.
     ///
     /// # Panics

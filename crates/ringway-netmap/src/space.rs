@@ -129,6 +129,16 @@ impl Space {
         Ok(Folder { dir: self.dir.open_dir(&name)?, name })
     }
 
+    /// Opens the folder of a region without a wait for the lock.
+    pub(crate) fn look(id: u16) -> Result<Folder> {
+        let io = |e| Error::io("netmap", "reading the network namespace failed", e);
+        let all = make_directory("netmap")
+            .ok_or_else(|| Error::new(ErrorKind::NotFound, "netmap", "no directory of regions"))??;
+        let name = id.to_string();
+        let dir = all.open_dir(&netns_inode().map_err(io)?.to_string())?.open_dir(&name)?;
+        Ok(Folder { dir, name })
+    }
+
     /// The folder of ports that stay, if there is one.
     pub(crate) fn lasting_ports(&self) -> Result<Option<PrivateDir>> {
         match self.dir.open_dir(LASTING) {
@@ -142,9 +152,12 @@ impl Space {
         self.dir.make_dir(LASTING)
     }
 
-    /// Removes the folder of a region that nobody uses.
-    pub(crate) fn remove(&self, folder: &Folder) {
-        let _ = self.dir.remove_dir(&folder.name); // else the next bind does
+    /// Removes the folder of a region that nobody uses, unless another region has it by now.
+    pub(crate) fn remove(&self, folder: &Folder, ledger: &Ledger) {
+        let now = self.dir.open_dir(&folder.name).and_then(|dir| dir.open_file("ledger"));
+        if now.is_ok_and(|now| is_same(&now, ledger.file())) {
+            let _ = self.dir.remove_dir(&folder.name); // else the next bind does
+        }
     }
 }
 
@@ -166,6 +179,13 @@ pub(crate) fn is_alive(ledger: &Ledger, binding: u32) -> bool {
         let _ = unlock_byte(fd, byte);
     }
     !free
+}
+
+impl Drop for Space {
+    /// A child of a fork may have a copy of the descriptor, which would keep the lock.
+    fn drop(&mut self) {
+        let _ = unlock_byte(self.lock.as_fd(), 0);
+    }
 }
 
 fn is_same(a: &File, b: &File) -> bool {

@@ -9,6 +9,9 @@ use crate::space::is_alive;
 /// Ends bindings that nobody has, and ports without bindings. The caller has the region's control lock. Whether a binding is left.
 pub(crate) fn sweep(region: &Region) -> bool {
     let ledger = &region.ledger;
+    if region.folder.is_none() {
+        return true; // it has the ledger by the proof of a binding, whose lock a look would take away
+    }
     for binding in ledger.bindings().filter(|b| !is_alive(ledger, b.index)) {
         free_extra_buffers(region, binding.index);
         binding.end();

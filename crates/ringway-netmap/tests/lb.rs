@@ -18,7 +18,7 @@ const PIPES: usize = 8;
 const FLOWS: u32 = 500;
 
 /// Frames of each flow while the taker of the first pipe does nothing: more in all than its ring holds.
-const EARLY: u32 = 40;
+const EARLY: u32 = 80;
 
 /// Frames of each flow in all.
 const FRAMES: u32 = 200;
@@ -30,11 +30,17 @@ const BURST: u32 = 20;
 fn flows_are_balanced_over_pipes_without_a_loss() {
     let Some(bed) = Bed::new() else { return };
     let lb = compile("lb");
-    let balancer = bed.start(bed.command(&lb, &["balance", "a1"]));
+    // Rings that bear a balancer that waits for a CPU for 200 ms.
+    let run = |words: &[&str]| {
+        let mut command = bed.command(&lb, words);
+        command.env("RINGWAY_NETMAP_SLOTS", "4096").env("RINGWAY_NETMAP_MEMORY", "512");
+        bed.start(command)
+    };
+    let balancer = run(&["balance", "a1"]);
     let takers = (0..PIPES).map(|pipe| {
         let name = format!("a1}}{pipe}");
         let words = ["consume", &name, "late"];
-        bed.start(bed.command(&lb, &words[..if pipe == 0 { 3 } else { 2 }]))
+        run(&words[..if pipe == 0 { 3 } else { 2 }])
     });
     let mut takers: Vec<_> = takers.collect();
     let sender = RawSender::open(&bed.lab, "a0").unwrap();

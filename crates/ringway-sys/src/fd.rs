@@ -237,11 +237,14 @@ fn lock_op(fd: BorrowedFd<'_>, byte: i64, kind: i32, op: i32) -> io::Result<bool
     l.l_whence = libc::SEEK_SET as i16;
     l.l_start = byte;
     l.l_len = 1;
-    // SAFETY: `l` lives across the call.
-    match check(unsafe { libc::fcntl(fd.as_raw_fd(), op, &mut l) }) {
-        Ok(_) => Ok(true),
-        Err(e) if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
-        Err(e) => Err(e),
+    loop {
+        // SAFETY: `l` lives across the call.
+        match check(unsafe { libc::fcntl(fd.as_raw_fd(), op, &mut l) }) {
+            Ok(_) => return Ok(true),
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => return Ok(false),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
     }
 }
 

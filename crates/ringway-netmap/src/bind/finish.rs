@@ -10,12 +10,12 @@ use super::found::Found;
 use super::make::{file_region, interfaces_region, known_region};
 use crate::body::Register;
 use crate::bound::{Bound, Hold};
-use crate::failure::told;
+use crate::failure::{out_of_memory, told};
 use crate::ledger::{BindingFacts, PortKind, RegionKind, RingSet};
 use crate::memory::Errno;
 use crate::numbers::{Mode, flag};
 use crate::plan::{Plan, RingPlan, Service, Sources};
-use crate::region::{InterfaceFacts, Region};
+use crate::region::{InterfaceFacts, RINGS_DESCRIBED, Region};
 use crate::space::{INTERFACES, Space, hold_binding, is_alive};
 use crate::sweep::sweep;
 
@@ -102,6 +102,11 @@ pub(super) fn enter(
     (counts, numbers): ([u32; 4], &Numbers),
     wish: &mut Register,
 ) -> Result<Hold, Errno> {
+    let rings = counts.iter().sum::<u32>();
+    if facts.ports[0].or(facts.ports[1]).is_some() && rings as usize > RINGS_DESCRIBED {
+        let what = format!("{rings} rings, and an interface descriptor has room for {RINGS_DESCRIBED}");
+        return Err(told(&out_of_memory(name, what)));
+    }
     let control = region.ledger.control().map_err(|e| told(&e))?;
     refuse_taken(region, facts)?;
     let full = || {

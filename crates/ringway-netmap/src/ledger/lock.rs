@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -15,7 +16,8 @@ const YIELDS: u32 = 500;
 /// A word that threads compare and exchange, generic so that loom checks the very code that runs.
 pub(crate) trait LockWord {
     fn exchange(&self, from: u64, to: u64) -> Result<(), u64>;
-    fn release(&self);
+    /// Gives the lock back that `me` has; one that was taken away stays with its new holder.
+    fn release(&self, me: u64);
 }
 
 impl LockWord for AtomicU64 {
@@ -25,8 +27,8 @@ impl LockWord for AtomicU64 {
     }
 
     #[inline]
-    fn release(&self) {
-        self.store(0, Release);
+    fn release(&self, me: u64) {
+        let _ = self.compare_exchange(me, 0, Release, Relaxed);
     }
 }
 
@@ -63,6 +65,7 @@ pub(crate) fn acquire<W: LockWord>(word: &W, me: u64, mut wait: impl FnMut(u64, 
 #[derive(Debug)]
 pub(crate) struct Held<'a> {
     word: &'a AtomicU64,
+    me: u64,
     /// Whether its last holder was killed.
     pub(crate) stolen: bool,
 }
@@ -71,9 +74,10 @@ impl<'a> Held<'a> {
     /// Takes the lock; `None` when the calling thread has it, which a signal handler finds.
     #[inline]
     pub(crate) fn take(word: &'a AtomicU64) -> Option<Self> {
-        match acquire(word, me(), wait) {
+        let me = me();
+        match acquire(word, me, wait) {
             Got::Mine => None,
-            got => Some(Self { word, stolen: got == Got::Stolen }),
+            got => Some(Self { word, me, stolen: got == Got::Stolen }),
         }
     }
 
@@ -87,7 +91,7 @@ impl<'a> Held<'a> {
 impl Drop for Held<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.word.release();
+        self.word.release(self.me);
     }
 }
 
@@ -122,22 +126,36 @@ fn me() -> u64 {
 #[cold]
 fn read_me() -> u64 {
     let tid = nix::unistd::gettid().as_raw() as u32;
-    u64::from(tid) << 32 | u64::from(started(tid).unwrap_or_default())
+    u64::from(tid) << 32 | u64::from(started(tid).ok().flatten().unwrap_or(UNKNOWN))
 }
 
-/// When a thread started, in ticks since boot (proc_pid_stat(5), field 22), as far as 32 bits go; `None` when there is none.
-fn started(tid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{tid}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(") ")?;
+/// Stands for a start that could not be read.
+const UNKNOWN: u32 = 0;
+
+/// When a thread started, in ticks since boot (proc_pid_stat(5), field 22), as far as 32 bits go; `None` when there is no such thread.
+///
+/// # Errors
+/// When the kernel does not say: descriptors ran out, or `/proc` is not there.
+fn started(tid: u32) -> io::Result<Option<u32>> {
+    let stat = match fs::read_to_string(format!("/proc/{tid}/stat")) {
+        // Without `/proc` nobody is found.
+        Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists("/proc/self/stat")? => return Ok(None),
+        Err(e) if e.raw_os_error() == Some(libc::ESRCH) => return Ok(None),
+        stat => stat?,
+    };
+    let odd = || io::Error::from(io::ErrorKind::InvalidData);
+    let (_, rest) = stat.rsplit_once(") ").ok_or_else(odd)?;
     let mut fields = rest.split(' ');
     let runs = fields.next().is_some_and(|state| !matches!(state, "Z" | "X"));
-    let ticks: u64 = fields.nth(18)?.parse().ok()?;
-    runs.then_some(ticks as u32)
+    let ticks: u64 = fields.nth(18).and_then(|ticks| ticks.parse().ok()).ok_or_else(odd)?;
+    Ok(runs.then_some(ticks as u32))
 }
 
+/// Whether a holder is gone, for certain.
 #[cold]
 fn is_dead(holder: u64) -> bool {
-    fs::metadata("/proc/self/stat").is_ok() && started((holder >> 32) as u32) != Some(holder as u32)
+    let (tid, start) = ((holder >> 32) as u32, holder as u32);
+    started(tid).is_ok_and(|now| now.is_none_or(|now| start != UNKNOWN && now != start))
 }
 
 #[cfg(test)]
@@ -167,8 +185,8 @@ mod tests {
             self.compare_exchange(from, to, Acquire, Relaxed).map(drop)
         }
 
-        fn release(&self) {
-            self.store(0, Release);
+        fn release(&self, me: u64) {
+            let _ = self.compare_exchange(me, 0, Release, Relaxed);
         }
     }
 
@@ -189,7 +207,7 @@ mod tests {
                     assert_ne!(got, Got::Mine);
                     // SAFETY: the lock is held.
                     shared.1.with_mut(|n| unsafe { *n += 1 });
-                    shared.0.release();
+                    shared.0.release(me);
                 })
             });
             threads.into_iter().for_each(|t| t.join().unwrap());

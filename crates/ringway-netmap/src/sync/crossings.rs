@@ -1,6 +1,6 @@
 //! Ports by which frames cross between a NIC and its host.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ringway::{OpenOptions, Port};
 
@@ -11,12 +11,25 @@ use crate::internal;
 pub(crate) struct Crossings(Mutex<Vec<(usize, Option<Port>)>>);
 
 impl Crossings {
-    /// Has `f` use the port by which frames of port `served`, called `name`, cross.
-    pub(super) fn with(&self, served: usize, name: &str, f: impl FnOnce(&mut Port)) {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !open.iter().any(|(s, _)| *s == served) {
-            open.push((served, internal::track(|| crossing(name))));
+    /// Opens the port by which frames of port `served`, called `name`, cross. The caller has no lock of a ring.
+    pub(super) fn open(&self, served: usize, name: &str) {
+        if self.lock().iter().any(|(s, _)| *s == served) {
+            return;
         }
+        let port = internal::track(|| crossing(name));
+        let mut open = self.lock();
+        if !open.iter().any(|(s, _)| *s == served) {
+            open.push((served, port));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(usize, Option<Port>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has `f` use that port.
+    pub(super) fn with(&self, served: usize, f: impl FnOnce(&mut Port)) {
+        let mut open = self.lock();
         let port = open.iter_mut().find(|(s, _)| *s == served).and_then(|(_, port)| port.as_mut());
         if let Some(port) = port {
             f(port);

@@ -10,6 +10,12 @@ pub(super) const NR_FORWARD: u32 = 0x4;
 const NS_FORWARD: u16 = 0x4;
 
 impl Bound {
+    /// Opens the port that marked frames of `served` leave by. The caller has no lock of a ring.
+    #[cold]
+    pub(super) fn open_crossing(&self, served: usize) {
+        self.crossings.open(served, self.served[served].name());
+    }
+
     /// Forwards the marked frames in slots `[at, end)` of an rx ring that `served` serves.
     #[cold]
     pub(super) fn forward_marked(&self, served: usize, words: &RingWords<'_>, span: (u32, u32)) {
@@ -17,7 +23,7 @@ impl Bound {
         if frames.is_empty() {
             return;
         }
-        self.crossings.with(served, self.served[served].name(), |port| {
+        self.crossings.with(served, |port| {
             for frame in &frames {
                 if !port.tx[0].push(frame) {
                     let _ = port.tx[0].sync(); // what it refuses it counts

@@ -24,6 +24,9 @@ impl Bound {
     /// Gives the slots before head back, and fills them with what came to the other rings.
     pub(super) fn rx_gathered(&self, plan: &RingPlan, sources: Sources) -> Result<(), Skipped> {
         let (record, words) = (self.record(plan), self.words(plan));
+        if words.flags() & NR_FORWARD != 0 {
+            self.open_crossing(sources.served as usize);
+        }
         let held = record.lock().ok_or(Skipped::Failed)?;
         let before = record.range();
         let Some(head) = words.advance(before) else {

@@ -2,7 +2,9 @@
 //! misses frames, and the ring that it looks at goes on.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, TryLockError};
+
+use ringway_sys::error::{ErrorKind, Result};
 
 use ringway_abi::Slot;
 use ringway_abi::layout::{MAX_CHAIN, NS_MOREFRAG};
@@ -58,29 +60,48 @@ struct Fed {
 
 static FED: Mutex<Vec<(u16, Arc<Fed>)>> = Mutex::new(Vec::new());
 
-/// The region of a monitor; `None` when it is gone, or this process can't reach it.
-fn fed(id: u16) -> Option<Arc<Fed>> {
-    let mut all = FED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, fed)) = all.iter().find(|(i, _)| *i == id) {
-        return Some(fed.clone());
-    }
-    let fed = internal::track(|| open(id))?;
-    all.push((id, fed.clone()));
-    Some(fed)
+/// What this process knows of a monitor.
+enum Found {
+    Fed(Arc<Fed>),
+    /// It has ended.
+    Gone,
+    /// Not now: the caller has the lock of a ring, and must not wait for other locks.
+    Later,
 }
 
-fn open(id: u16) -> Option<Arc<Fed>> {
-    let space = Space::enter().ok()?;
-    let folder = space.folder(id).ok()?;
-    let ledger = Ledger::open(folder.dir.open_file("ledger").ok()?).ok()?;
-    let bell = folder.dir.fifo(BELL).ok()?;
-    let region = enter_region(folder, ledger).ok()?;
-    Some(Arc::new(Fed { region, bells: vec![bell.into()] }))
+fn find(id: u16) -> Found {
+    let mut all = match FED.try_lock() {
+        Ok(all) => all,
+        Err(TryLockError::Poisoned(all)) => all.into_inner(),
+        Err(TryLockError::WouldBlock) => return Found::Later,
+    };
+    if let Some((_, fed)) = all.iter().find(|(i, _)| *i == id) {
+        return Found::Fed(fed.clone());
+    }
+    match internal::try_track(|| open(id)) {
+        Some(Ok(fed)) => {
+            all.retain(|(_, fed)| is_watched(&fed.region));
+            all.push((id, fed.clone()));
+            Found::Fed(fed)
+        }
+        Some(Err(e)) if e.kind() == ErrorKind::NotFound => Found::Gone,
+        _ => Found::Later,
+    }
+}
+
+fn open(id: u16) -> Result<Arc<Fed>> {
+    let folder = Space::look(id)?;
+    let ledger = Ledger::open(folder.dir.open_file("ledger")?)?;
+    let bell = folder.dir.fifo(BELL)?;
+    let region = enter_region(folder, ledger)?;
+    Ok(Arc::new(Fed { region, bells: vec![bell.into()] }))
 }
 
 /// Forgets the region of a monitor that ended.
 fn forget(id: u16) {
-    FED.lock().unwrap_or_else(PoisonError::into_inner).retain(|(i, _)| *i != id);
+    if let Ok(mut all) = FED.try_lock() {
+        all.retain(|(i, _)| *i != id);
+    }
 }
 
 /// Whether the region has a binding that is alive.
@@ -109,8 +130,12 @@ impl Bound {
         }
         for word in record.monitors().filter(|word| seen.is_of(*word)) {
             let id = (word >> 16) as u16;
-            let there = fed(id).filter(|fed| feed(region, words, (at, end), seen, fed, word & 0xff));
-            if there.is_none() {
+            let lives = match find(id) {
+                Found::Fed(fed) => feed(region, words, (at, end), seen, &fed, word & 0xff),
+                Found::Gone => false,
+                Found::Later => true,
+            };
+            if !lives {
                 record.remove_monitor(word);
                 forget(id);
             }

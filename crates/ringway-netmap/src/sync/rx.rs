@@ -32,6 +32,9 @@ impl Bound {
     #[inline]
     fn rx_served(&self, plan: &RingPlan, served: u32, k: u32) -> Result<(), Skipped> {
         let (record, words) = (self.record(plan), self.words(plan));
+        if words.flags() & NR_FORWARD != 0 {
+            self.open_crossing(served as usize);
+        }
         let mut held = record.lock().ok_or(Skipped::Failed)?;
         let local = self.served[served as usize].rx(k as usize, &mut held).ok_or(Skipped::Failed)?;
         local.catch_up(&record);

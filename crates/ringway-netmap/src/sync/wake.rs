@@ -38,6 +38,11 @@ impl Bound {
             // Those behind wake the other end of a pipe.
             let own = self.bells.len().div_ceil(2);
             self.bells[..own].iter().for_each(|bell| drain_bell(bell.as_fd()));
+            if self.sleepers.count() > 0 {
+                // One fell asleep meanwhile, and may have been woken.
+                self.armed.store(true, Relaxed);
+                self.bells[..own].iter().for_each(|bell| ring_bell(bell.as_fd()));
+            }
         }
     }
 
@@ -121,7 +126,7 @@ impl Bound {
                 self.pipe_has_room(plan, peer)
             }
             Service::Monitor { .. } | Service::Gather(_) => false,
-            Service::Alone => true,
+            Service::Alone => false, // a look frees all there is to free
         }
     }
 
