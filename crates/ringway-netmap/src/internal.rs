@@ -62,7 +62,7 @@ fn tracked<T>(held: Held, open: impl FnOnce() -> T) -> T {
     TRACKING.store(true, SeqCst);
     let before = numbers();
     let done = open();
-    // Without a list from before, what is the program's can't be told from what is new.
+    // Without a list from before, new numbers look like the program's.
     let new = before.zip(numbers()).map(|(before, now)| &now - &before).unwrap_or_default();
     for fd in new.into_iter().filter(|fd| is_kind_of_library(*fd)) {
         note(fd);
