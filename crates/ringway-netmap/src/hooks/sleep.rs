@@ -43,6 +43,9 @@ impl Timeout {
 /// sooner than a sleeper wakes.
 const SPIN: Duration = Duration::from_micros(20);
 
+/// Pauses of the processor between two looks.
+const BETWEEN_LOOKS: u32 = 32;
+
 /// Looks until something is there, for [`SPIN`] at most; whether it is. A call with less time does not look again.
 pub(super) fn spin(timeout: &Timeout, mut look: impl FnMut() -> bool) -> bool {
     if timeout.limit.is_some_and(|limit| limit < SPIN) {
@@ -53,7 +56,10 @@ pub(super) fn spin(timeout: &Timeout, mut look: impl FnMut() -> bool) -> bool {
         if look() {
             return true;
         }
-        std::hint::spin_loop();
+        // Each look takes words from the cache of the CPU that sends.
+        for _ in 0..BETWEEN_LOOKS {
+            std::hint::spin_loop();
+        }
     }
     false
 }
