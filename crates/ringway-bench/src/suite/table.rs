@@ -53,8 +53,9 @@ fn head(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
 fn line(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
     let [median, min, max] = [row.median, row.min, row.max].map(number);
     let mut text = format!("    {:<20} {median:>9}   {min:>9} - {max:<9}", row.system);
-    if let Some(peer) = peer {
-        write!(text, "  {:.2}", row.ratio_to(peer))?;
+    // A cost may be 0, and nothing is a multiple of that.
+    if let Some(ratio) = peer.map(|peer| row.ratio_to(peer)).filter(|ratio| ratio.is_finite()) {
+        write!(text, "  {ratio:.2}")?;
     }
     if let Some(gbit) = row.gbit {
         write!(text, "  {} Gbit/s", number(gbit))?;
