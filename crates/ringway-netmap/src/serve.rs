@@ -35,8 +35,8 @@ pub(crate) fn serve(
         Kind::PortInfoGet => port_info(name, body)?,
         Kind::PoolsInfoGet => pools_info(name, body)?,
         Kind::PortHdrGet => {
-            ask(name, Mode::AllNic, |_| ())?;
-            body::put_header_length(body, 0);
+            let length = header(name)?;
+            body::put_header_length(body, length);
         }
         Kind::PortHdrSet => set_header(name, body::header_length(body))?,
         Kind::ValeAttach => vale::attach(name, body)?,
@@ -106,14 +106,27 @@ fn region_of(id: u16) -> Result<std::sync::Arc<Region>, Errno> {
     known.ok_or(Errno(libc::ENOENT))
 }
 
-/// Frames have no virtio header; a port of a switch may have none of 0 bytes.
+/// The lengths of virtio headers that there are, and none.
+const HEADERS: [u32; 3] = [0, 10, 12];
+
+/// Sets the length of the headers before the frames of a port of a switch. It holds until the port's last binding ends.
 fn set_header(name: &[u8], length: u32) -> Result<(), Errno> {
     if !vale::is_port_of_switch(name)? {
         return Err(Errno(libc::ENXIO));
     }
-    match length {
-        0 => Ok(()),
-        10 | 12 => Err(Errno(libc::EOPNOTSUPP)),
-        _ => Err(Errno(libc::EINVAL)),
+    if !HEADERS.contains(&length) {
+        return Err(Errno(libc::EINVAL));
     }
+    ask(name, Mode::AllNic, |found| {
+        if let Some(port) = found.port {
+            found.region.ledger.port(port).set_header(length as u16);
+        }
+    })
+}
+
+/// That length.
+fn header(name: &[u8]) -> Result<u32, Errno> {
+    ask(name, Mode::AllNic, |found| {
+        found.port.map_or(0, |port| found.region.ledger.port(port).header().into())
+    })
 }

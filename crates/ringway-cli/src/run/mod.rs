@@ -35,6 +35,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT")]
     only: Option<Only>,
 
+    /// Serve interfaces of netmap programs by this backend [default: auto]
+    #[arg(long, value_name = "BACKEND")]
+    netmap_backend: Option<NetmapBackend>,
+
     /// Bound of the time that a packet of a dense stream waits for others, to leave with them [default: 100]; 0 sends each at once
     #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     batch_us: Option<u32>,
@@ -53,6 +57,15 @@ enum Only {
     Pcap,
     Socket,
     Netmap,
+}
+
+/// Backends of interfaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum NetmapBackend {
+    Auto,
+    Ebpf,
+    Xdp,
+    Packet,
 }
 
 const EXAMPLES: &str = "\
@@ -137,6 +150,9 @@ fn settings(args: &Args, found: &library::Found) -> Vec<(&'static str, OsString)
     }
     if let Some(only) = args.only.and_then(|only| only.to_possible_value()) {
         all.push(("RINGWAY_ONLY", only.get_name().into()));
+    }
+    if let Some(backend) = args.netmap_backend.and_then(|backend| backend.to_possible_value()) {
+        all.push(("RINGWAY_NETMAP_BACKEND", backend.get_name().into()));
     }
     if args.copy {
         all.push(("RINGWAY_COPY", "1".into()));

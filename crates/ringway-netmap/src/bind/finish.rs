@@ -25,6 +25,10 @@ const NULL_EXTRA: u32 = 1 << 16;
 /// Binds to rings that were found.
 pub(super) fn bind(name: &str, mut found: Found, mode: Mode, wish: &mut Register) -> Result<Bound, Errno> {
     let chosen = choose(mode, wish.ringid, wish.flags, found.counts)?;
+    let has_headers = found.port.is_some_and(|port| found.region.ledger.port(port).header() > 0);
+    if has_headers && wish.flags & flag::ACCEPT_VNET_HDR == 0 {
+        return Err(Errno(libc::EIO));
+    }
     let numbers = numbers(&found, &chosen);
     let bound: RingSet = numbers.iter().flatten().flatten().copied().collect();
     let facts = BindingFacts {

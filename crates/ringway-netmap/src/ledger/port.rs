@@ -14,6 +14,7 @@ const TX_RINGS: usize = 8;
 const RX_RINGS: usize = 12;
 const SLOTS: usize = 16;
 const KIND: usize = 20;
+const HEADER: usize = 24;
 const HOLDERS: usize = 32;
 const NAME: usize = 64;
 const NAME_MAX: usize = 64;
@@ -86,6 +87,7 @@ impl<'a> PortRecord<'a> {
             (RX_RINGS, facts.rx_rings),
             (SLOTS, facts.slots),
             (KIND, facts.kind as u32),
+            (HEADER, 0),
         ];
         for (at, word) in words {
             self.word(at).store(word, Relaxed);
@@ -116,6 +118,16 @@ impl<'a> PortRecord<'a> {
             5 => PortKind::Gathered,
             _ => PortKind::Alone,
         }
+    }
+
+    /// Bytes of the virtio header before each frame, which the program sets.
+    #[inline]
+    pub(crate) fn header(&self) -> u16 {
+        self.number(HEADER) as u16
+    }
+
+    pub(crate) fn set_header(&self, length: u16) {
+        self.word(HEADER).store(length.into(), Relaxed);
     }
 
     pub(crate) fn slots(&self) -> u32 {

@@ -9,12 +9,14 @@
 //! | `monitor` | frames are copied to monitors |
 //! | `forward` | frames cross between a NIC and its host |
 //! | `crossings` | the ports by which they do |
+//! | `header` | virtio headers before frames |
 //! | `wake`, `sleepers` | sleepers |
 
 mod crossings;
 mod exchange;
 mod forward;
 mod gather;
+mod header;
 mod monitor;
 mod pipe;
 mod rx;

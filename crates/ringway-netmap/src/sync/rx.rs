@@ -5,6 +5,7 @@ use ringway_abi::layout::NS_PORT_SHIFT;
 
 use super::Skipped;
 use super::forward::NR_FORWARD;
+use super::header::prepend;
 use super::monitor::Seen;
 use crate::bound::Bound;
 use crate::ledger::{Held, RegionKind, RingRecord};
@@ -56,18 +57,30 @@ impl Bound {
         let after = (local.ring.first(), local.ring.tail());
         record.set_range(after.0, after.1);
         local.generation = record.count_sync();
-        if self.region().ledger.kind == RegionKind::SwitchPort {
-            count_fragments(&words, (before.1, after.1));
-        }
+        self.dress(served, &words, (before.1, after.1));
         if monitored {
             self.show(&record, &words, (before.1, after.1), Seen::Arrived);
         }
         synced.map(drop).map_err(|e| self.failed(&e))
     }
 
+    /// Gives frames that came by a switch what netmap's have: the number of fragments, and headers.
+    #[inline]
+    fn dress(&self, served: u32, words: &RingWords<'_>, span: (u32, u32)) {
+        let region = &self.served[served as usize].region;
+        if region.ledger.kind != RegionKind::SwitchPort {
+            return;
+        }
+        count_fragments(words, span);
+        let header = self.header(served);
+        if header > 0 {
+            prepend(region, words, span, header);
+        }
+    }
+
     /// Shows a monitor what came to the ring that it looks at, before the ring's reader takes it.
-    fn collect(&self, served: u32, k: u32) -> Result<(), Skipped> {
-        let served = &self.served[served as usize];
+    fn collect(&self, plan_served: u32, k: u32) -> Result<(), Skipped> {
+        let served = &self.served[plan_served as usize];
         let port = served.region.ledger.port(served.index);
         let Some(number) = port.rx().nth(k as usize) else { return Ok(()) };
         let record = served.region.ledger.ring(number);
@@ -80,6 +93,7 @@ impl Bound {
         record.set_range(after.0, after.1);
         local.generation = record.count_sync();
         let words = served.region.ring(number, record.slots());
+        self.dress(plan_served, &words, (before.1, after.1));
         self.show_in(&served.region, &record, &words, (before.1, after.1), Seen::Arrived);
         synced.map(drop).map_err(|e| self.failed(&e))
     }

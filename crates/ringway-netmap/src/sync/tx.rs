@@ -4,6 +4,7 @@ use ringway_abi::Slot;
 use ringway_abi::layout::{NS_BUF_CHANGED, NS_INDIRECT};
 
 use super::Skipped;
+use super::header::{hide, restore};
 use super::monitor::Seen;
 use crate::bound::Bound;
 use crate::ledger::RegionKind;
@@ -32,10 +33,10 @@ impl Bound {
     }
 
     #[inline]
-    fn tx_served(&self, plan: &RingPlan, served: u32, k: u32) -> Result<(), Skipped> {
+    fn tx_served(&self, plan: &RingPlan, plan_served: u32, k: u32) -> Result<(), Skipped> {
         let (record, words) = (self.record(plan), self.words(plan));
         let mut held = record.lock().ok_or(Skipped::Failed)?;
-        let served = &self.served[served as usize];
+        let served = &self.served[plan_served as usize];
         let local = served.tx(k as usize, &mut held).ok_or(Skipped::Failed)?;
         local.catch_up(&record);
         let before = record.range();
@@ -50,7 +51,15 @@ impl Bound {
         if monitored {
             self.show(&record, &words, (before.0, head), Seen::Sent);
         }
+        let header = if of_switch { self.header(plan_served) } else { 0 };
+        let hidden = match header {
+            0 => Vec::new(),
+            header => hide(self.region(), &words, (before.0, head), header),
+        };
         let synced = local.ring.sync();
+        if header > 0 {
+            restore(self.region(), &words, &hidden);
+        }
         let (first, tail) = (local.ring.first(), local.ring.tail());
         record.set_range(first, tail);
         local.generation = record.count_sync();

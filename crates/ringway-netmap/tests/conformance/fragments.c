@@ -148,21 +148,68 @@ static int header_request(uint16_t type, const char *name, uint32_t *length)
 	return error;
 }
 
-/* Frames of this library have no headers before them: it refuses other lengths than 0, and nothing changes. */
-static void set_header(uint32_t length, int error)
+static void set_header(uint32_t length)
 {
 	struct port p;
 	uint32_t got = 99;
 
 	open_port(&p, switch_name("a"));
-	SAME(header_request(NETMAP_REQ_PORT_HDR_SET, switch_name("a"), &length), error);
+	SAME(header_request(NETMAP_REQ_PORT_HDR_SET, switch_name("a"), &length), 0);
 	SAME(header_request(NETMAP_REQ_PORT_HDR_GET, switch_name("a"), &got), 0);
-	SAME(got, 0);
+	SAME(got, length);
 }
 
-TEST(header_of_0_bytes) { set_header(0, 0); }
-TEST(header_of_10_bytes) { set_header(10, EOPNOTSUPP); }
-TEST(header_of_12_bytes) { set_header(12, EOPNOTSUPP); }
+TEST(header_of_0_bytes) { set_header(0); }
+TEST(header_of_10_bytes) { set_header(10); }
+TEST(header_of_12_bytes) { set_header(12); }
+
+/* Who does not say that it knows headers is not bound to a port that has them. */
+TEST(a_port_with_headers_wants_their_knowledge)
+{
+	struct port p, q;
+	uint32_t length = 12;
+
+	open_port(&p, switch_name("a"));
+	SAME(header_request(NETMAP_REQ_PORT_HDR_SET, switch_name("a"), &length), 0);
+	refuse_bind(switch_name("a"), NR_REG_ALL_NIC, 0, 0, EIO);
+	bind_port(&q, switch_name("a"), NR_REG_ALL_NIC, 0, NR_ACCEPT_VNET_HDR);
+}
+
+/* Between a port with headers and one without, the switch takes them off, and puts headers of zeros before frames. */
+TEST(headers_are_taken_off_and_put_on)
+{
+	struct pair p;
+	struct netmap_slot *slot;
+	uint32_t length = 12, round;
+	char *bytes;
+	long end;
+
+	open_pair(&p, SWITCH);
+	SAME(header_request(NETMAP_REQ_PORT_HDR_SET, switch_name("a"), &length), 0);
+	for (round = 0; round < 3; round++) {
+		slot = slot_at(tx(&p.a), 0);
+		put_frame(tx(&p.a), 7 + round, 60);
+		bytes = buffer(tx(&p.a), slot);
+		memmove(bytes + 12, bytes, 60);
+		memset(bytes, 0xaa, 12);
+		slot->len = 72;
+		sync_tx(&p.a);
+		SAME(slot->len, 72);
+		SAME((unsigned char)bytes[0], 0xaa);
+		expect_frame(&p.b, 7 + round, 60);
+		send_frame(&p.b, 20 + round, 60);
+		for (end = milliseconds() + WAIT_MS; nm_ring_empty(rx(&p.a)) && milliseconds() < end; rest(1))
+			sync_rx(&p.a);
+		CHECK(!nm_ring_empty(rx(&p.a)));
+		slot = slot_at(rx(&p.a), 0);
+		SAME(slot->len, 72);
+		bytes = buffer(rx(&p.a), slot);
+		SAME(bytes[0], 0);
+		SAME(bytes[11], 0);
+		check_frame(bytes + 12, 60, 20 + round, 60);
+		advance(rx(&p.a), 1);
+	}
+}
 
 TEST(a_fresh_port_has_no_header)
 {
