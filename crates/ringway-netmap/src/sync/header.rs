@@ -1,5 +1,5 @@
 //! Virtio headers before the frames of a port of a switch, where the program set their length (`PORT_HDR_SET`). The switch knows frames
-//! alone: a sync hides the headers of what is sent, and puts headers of zeros before what comes, as netmap does between ports with
+//! alone. A sync hides the headers of what is sent, and puts headers of zeros before what comes. netmap does the same between ports with
 //! headers and ports without.
 
 use ringway_abi::Slot;
@@ -74,7 +74,7 @@ pub(super) fn prepend(region: &Region, words: &RingWords<'_>, (mut at, end): (u3
             fits = words.valid(Slot { len, ..slot });
         }
         if !fits {
-            let flags = slot.flags & !NS_MOREFRAG & (1 << NS_PORT_SHIFT) - 1;
+            let flags = slot.flags & !NS_MOREFRAG & ((1 << NS_PORT_SHIFT) - 1);
             words.set_slot(at, Slot { len: 0, flags, ..slot });
         } else if is_first {
             let mut bytes = vec![0; usize::from(header)];
