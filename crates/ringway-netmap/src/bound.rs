@@ -16,6 +16,7 @@ use crate::served::Served;
 use crate::space::{Space, is_alive};
 use crate::sweep::sweep;
 use crate::sync::{Crossings, Sleepers};
+use crate::tally::Tally;
 
 /// A place in a region's book, and the descriptor that proves that it is used.
 #[derive(Debug)]
@@ -35,6 +36,7 @@ pub(crate) struct Bound {
     pub(crate) armed: AtomicBool,
     pub(crate) sleepers: Arc<Sleepers>,
     pub(crate) crossings: Crossings,
+    pub(crate) tally: Tally,
     /// Whether it was said why a sync failed.
     said: AtomicBool,
     /// Dropped last: what it frees must not be in use.
@@ -48,18 +50,28 @@ impl Hold {
 }
 
 impl Bound {
-    /// A binding that this process makes.
-    pub(crate) fn new(plan: Plan, holds: Vec<Hold>, served: Vec<Arc<Served>>, bells: Vec<OwnedFd>) -> Self {
-        Self {
+    /// A binding: the plan, and what it names.
+    ///
+    /// # Errors
+    /// When there is no memory for its counters.
+    pub(crate) fn new(
+        plan: Plan,
+        holds: Vec<Hold>,
+        served: Vec<Arc<Served>>,
+        bells: Vec<OwnedFd>,
+    ) -> Result<Self> {
+        let tally = Tally::of(&plan, &holds[0].region, holds[0].binding)?;
+        Ok(Self {
             plan,
             served,
             bells,
             armed: AtomicBool::new(false),
             sleepers: Arc::default(),
             crossings: Crossings::default(),
+            tally,
             said: AtomicBool::new(false),
             holds,
-        }
+        })
     }
 
     /// A binding that another process made.
@@ -88,16 +100,7 @@ impl Bound {
         if !plan.tx.iter().chain(&plan.rx).all(|ring| ring.fits(layout.rings, layout.slots)) {
             return Err(bad());
         }
-        Ok(Self {
-            plan,
-            served,
-            bells,
-            armed: AtomicBool::new(false),
-            sleepers: Arc::default(),
-            crossings: Crossings::default(),
-            said: AtomicBool::new(false),
-            holds,
-        })
+        Self::new(plan, holds, served, bells)
     }
 
     /// What another process needs to have the binding; `None` when a port is of a kind that only this one can serve.

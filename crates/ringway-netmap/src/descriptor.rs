@@ -6,10 +6,8 @@
 //! second queue          <- a message with the binding, when there is one
 //! ```
 
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::bound::Bound;
@@ -21,6 +19,7 @@ use crate::passing;
 use crate::request::Request;
 use crate::serve::{Done, serve};
 pub use crate::sync::Sleep;
+use crate::sys::kernel::kind;
 
 /// What is in the program's socket.
 const MAGIC: &[u8] = b"ringway netmap descriptor 1";
@@ -170,6 +169,5 @@ impl Descriptor {
 }
 
 fn inode(fd: BorrowedFd<'_>) -> Option<u64> {
-    let copy = File::from(fd.try_clone_to_owned().ok()?);
-    copy.metadata().ok().map(|m| m.ino())
+    kind(fd.as_raw_fd()).map(|kind| kind.inode)
 }

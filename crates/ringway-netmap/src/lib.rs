@@ -32,6 +32,7 @@ mod space;
 mod sweep;
 mod sync;
 mod sys;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod vale;

@@ -10,7 +10,7 @@ use ringway_sys::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::region::Region;
 use crate::served::Served;
-use crate::space::{Folder, Space};
+use crate::space::{Folder, Space, is_same};
 
 /// What the descriptors of this process share.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Local {
     /// The region with this ledger, if the process has it.
     pub(crate) fn region(&mut self, ledger: &File) -> Option<Arc<Region>> {
         self.regions.retain(|r| r.strong_count() > 0);
-        self.regions.iter().filter_map(Weak::upgrade).find(|r| r.has(ledger))
+        self.regions.iter().filter_map(Weak::upgrade).find(|r| is_same(r.ledger.file(), ledger))
     }
 
     pub(crate) fn add_region(&mut self, region: Region) -> Arc<Region> {
@@ -58,6 +58,7 @@ impl Local {
 
 /// The region in a folder.
 pub(crate) fn enter_region(folder: Folder, ledger: Ledger) -> Result<Arc<Region>> {
+    ledger.check_namespace()?;
     let mut local = local();
     if let Some(region) = local.region(ledger.file()) {
         return Ok(region);
@@ -80,6 +81,7 @@ pub(crate) fn inherit_region(proof: &OwnedFd, memory: OwnedFd) -> Result<Arc<Reg
         return Ok(region);
     }
     let seen = Ledger::open(proof)?;
+    seen.check_namespace()?;
     // A file of its own: locks of the proof belong to all copies of that.
     let reached = Space::enter().and_then(|space| {
         let folder = space.folder(seen.id)?;
@@ -87,16 +89,12 @@ pub(crate) fn inherit_region(proof: &OwnedFd, memory: OwnedFd) -> Result<Arc<Reg
         Ok((folder, ledger))
     });
     let region = match reached {
-        Ok((folder, ledger)) if same(&ledger, &seen) => Region::map(ledger, Some(folder), memory)?,
+        Ok((folder, ledger)) if is_same(ledger.file(), seen.file()) => {
+            Region::map(ledger, Some(folder), memory)?
+        }
         _ => Region::map(seen, None, memory)?,
     };
     Ok(local().add_region(region))
-}
-
-fn same(a: &Ledger, b: &Ledger) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let place = |ledger: &Ledger| ledger.file().metadata().map(|m| (m.dev(), m.ino())).ok();
-    place(a).is_some() && place(a) == place(b)
 }
 
 /// In the child of a fork: other processes may ask it for its ports, when its parent has ended.

@@ -1,8 +1,6 @@
 //! A region as this process has it: its memory, mapped, and its ledger.
 
-use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -58,12 +56,6 @@ impl Region {
 
     pub(crate) fn memory(&self) -> BorrowedFd<'_> {
         self.memory.as_fd()
-    }
-
-    /// Whether it has this ledger.
-    pub(crate) fn has(&self, ledger: &File) -> bool {
-        let of = |file: &File| file.metadata().map(|m| (m.dev(), m.ino())).ok();
-        of(ledger).is_some_and(|place| of(self.ledger.file()) == Some(place))
     }
 
     /// The words of a ring with so many slots.

@@ -12,15 +12,12 @@ use crate::passing::{self, from_process, peek};
 use crate::region::Region;
 use crate::shared::UnderLock;
 
-/// No sync has this number when its ring begins.
-const NEVER: u32 = 0;
-
 /// A ring as this process has it, and the number of its last sync here.
 #[derive(Debug)]
 pub(crate) struct Local<R> {
     pub(crate) ring: R,
     pub(crate) generation: u32,
-    /// Who synced it last was killed, perhaps before that counted.
+    /// What it knows may be old, whatever the number says: who synced it last was killed, perhaps before that counted.
     stale: bool,
 }
 
@@ -111,8 +108,8 @@ impl Served {
         let port = Port::import(exported, whole, &ranges)?;
         let mut served = Self::new(region, index, port, Some(keeper));
         // Others may have synced since the ranges were read.
-        served.tx.iter_mut().for_each(|ring| ring.own().generation = NEVER);
-        served.rx.iter_mut().for_each(|ring| ring.own().generation = NEVER);
+        served.tx.iter_mut().for_each(|ring| ring.own().stale = true);
+        served.rx.iter_mut().for_each(|ring| ring.own().stale = true);
         Ok(served)
     }
 

@@ -14,7 +14,9 @@ pub(crate) struct UnderLock<T> {
     lock: usize,
 }
 
-// SAFETY: one thread at a time reaches the value, for `get` asks for the lock that belongs to it.
+// SAFETY: one thread of this process at a time reaches the value, for `get` asks for the guard of the lock that belongs to it. A lock word
+// has one guard: threads take it by an exchange from 0, or from a thread that no longer exists. Only this library maps the ledger with the
+// word, and processes that share a ledger trust each other with it.
 unsafe impl<T: Send> Sync for UnderLock<T> {}
 
 impl<T> UnderLock<T> {
@@ -36,7 +38,8 @@ impl<T> UnderLock<T> {
     #[inline]
     pub(crate) fn get<'a>(&'a self, held: &'a mut Held<'_>) -> &'a mut T {
         assert_eq!(held.address(), self.lock, "the lock of another value");
-        // SAFETY: the guard is the only one of this lock, and it is borrowed mutably as long as the result lives.
+        // SAFETY: the guard is the only one of this lock (above), and it is borrowed mutably as long as the result lives. `own` borrows the
+        // whole value mutably.
         unsafe { &mut *self.value.get() }
     }
 }

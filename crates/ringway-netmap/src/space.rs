@@ -69,35 +69,18 @@ impl Space {
         for name in self.all.names().into_iter().filter(|name| own != Some(name.as_ref())) {
             let Ok(dir) = self.all.open_dir(&name) else { continue };
             let Ok(lock) = dir.open_or_create("lock") else { continue };
-            if !lock_byte(lock.as_fd(), 0, false).unwrap_or(false) {
-                continue;
-            }
-            let all = PrivateDir::open(self.all.path());
-            if let Ok(all) = all {
-                let other = Self { dir, lock, all };
-                if other.regions().is_empty() {
+            if lock_byte(lock.as_fd(), 0, false).unwrap_or(false) {
+                if regions(&dir).is_empty() {
                     let _ = self.all.remove_dir(&name); // not one with ports that stay
                 }
+                let _ = unlock_byte(lock.as_fd(), 0);
             }
         }
     }
 
     /// The folders with their ledgers. Removes what was not finished, and what a killed process left.
     pub(crate) fn regions(&self) -> Vec<(Folder, Ledger)> {
-        let names = self.dir.names().into_iter().filter(|name| name.parse::<u16>().is_ok());
-        names.filter_map(|name| self.living(name)).collect()
-    }
-
-    fn living(&self, name: String) -> Option<(Folder, Ledger)> {
-        let dir = self.dir.open_dir(&name).ok()?;
-        let ledger = dir.open_file("ledger").and_then(Ledger::open).ok();
-        match ledger.filter(|ledger| ledger.bindings().any(|b| is_alive(ledger, b.index))) {
-            Some(ledger) => Some((Folder { dir, name }, ledger)),
-            None => {
-                let _ = self.dir.remove_dir(&name); // else the next bind does
-                None
-            }
-        }
+        regions(&self.dir)
     }
 
     /// Makes the folder of a new region; of this id, or of one that no region had for long.
@@ -161,6 +144,23 @@ impl Space {
     }
 }
 
+fn regions(all: &PrivateDir) -> Vec<(Folder, Ledger)> {
+    let names = all.names().into_iter().filter(|name| name.parse::<u16>().is_ok());
+    names.filter_map(|name| living(all, name)).collect()
+}
+
+fn living(all: &PrivateDir, name: String) -> Option<(Folder, Ledger)> {
+    let dir = all.open_dir(&name).ok()?;
+    let ledger = dir.open_file("ledger").and_then(Ledger::open).ok();
+    match ledger.filter(is_in_use) {
+        Some(ledger) => Some((Folder { dir, name }, ledger)),
+        None => {
+            let _ = all.remove_dir(&name); // else the next bind does
+            None
+        }
+    }
+}
+
 /// The proof that a binding is alive: as long as a copy of this descriptor is open somewhere, or waits in a queue.
 pub(crate) fn hold_binding(folder: &Folder, binding: u32) -> Result<File> {
     let proof = folder.dir.open_file("ledger")?;
@@ -181,6 +181,11 @@ pub(crate) fn is_alive(ledger: &Ledger, binding: u32) -> bool {
     !free
 }
 
+/// Whether some binding of the region is alive.
+pub(crate) fn is_in_use(ledger: &Ledger) -> bool {
+    ledger.bindings().any(|b| is_alive(ledger, b.index))
+}
+
 impl Drop for Space {
     /// A child of a fork may have a copy of the descriptor, which would keep the lock.
     fn drop(&mut self) {
@@ -188,7 +193,8 @@ impl Drop for Space {
     }
 }
 
-fn is_same(a: &File, b: &File) -> bool {
+/// Whether both are one file.
+pub(crate) fn is_same(a: &File, b: &File) -> bool {
     let place = |file: &File| file.metadata().map(|m| (m.dev(), m.ino())).ok();
     place(a).is_some() && place(a) == place(b)
 }

@@ -26,7 +26,7 @@ pub(crate) fn sweep(region: &Region) -> bool {
         }
         port.end();
     }
-    !used.is_empty() || ledger.bindings().next().is_some()
+    ledger.bindings().next().is_some()
 }
 
 /// Both ends of a pipe are there as long as one of them is bound, and a ring that gathers as long as the rings that it gathers from.

@@ -51,7 +51,7 @@ pub(super) fn bind(name: &str, mut found: Found, mode: Mode, wish: &mut Register
         tx,
         rx,
     };
-    Ok(Bound::new(plan, vec![hold], served, found.bells))
+    Bound::new(plan, vec![hold], served, found.bells).map_err(|e| told(&e))
 }
 
 /// Memory without rings.
@@ -71,7 +71,7 @@ pub(super) fn null(wish: &mut Register) -> Result<Bound, Errno> {
     let [tx, rx, host_tx, host_rx] = wish.rings.map(u32::from);
     let hold = enter(&region, "", &facts, ([tx, host_tx, rx, host_rx], &Default::default()), wish)?;
     let plan = Plan { flags: wish.flags, holds: vec![hold.binding], ..Plan::default() };
-    Ok(Bound::new(plan, vec![hold], Vec::new(), Vec::new()))
+    Bound::new(plan, vec![hold], Vec::new(), Vec::new()).map_err(|e| told(&e))
 }
 
 /// Lets a port that was only looked at go.

@@ -62,7 +62,7 @@ pub(super) fn bind(
         tx: Vec::new(),
         rx: rx.collect(),
     };
-    Ok(Bound::new(plan, vec![hold, parent], served, vec![bell]))
+    Bound::new(plan, vec![hold, parent], served, vec![bell]).map_err(|e| told(&e))
 }
 
 /// Keeps the port that the monitor looks at: a binding to none of its rings.

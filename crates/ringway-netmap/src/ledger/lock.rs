@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -156,6 +157,11 @@ fn started(tid: u32) -> io::Result<Option<u32>> {
 fn is_dead(holder: u64) -> bool {
     let (tid, start) = ((holder >> 32) as u32, holder as u32);
     started(tid).is_ok_and(|now| now.is_none_or(|now| start != UNKNOWN && now != start))
+}
+
+/// The namespace of thread numbers, 0 when the kernel does not say.
+pub(super) fn pid_namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ mod at {
     pub(super) const ID: usize = 20;
     pub(super) const SPEC: usize = 24;
     pub(super) const MAP: usize = 44;
+    pub(super) const PIDS: usize = 48;
     pub(super) const KEY: usize = 64;
     pub(super) const KEY_MAX: usize = 128;
     pub(super) const PORTS: usize = 4096;
@@ -115,6 +116,7 @@ impl Ledger {
         mem.u32(at::KIND).store(facts.kind as u32, Relaxed);
         mem.u32(at::ID).store(facts.id.into(), Relaxed);
         mem.u32(at::MAP).store(facts.map, Relaxed);
+        mem.u64(at::PIDS).store(lock::pid_namespace(), Relaxed);
         let key = facts.key.as_bytes();
         mem.write(at::KEY, &key[..key.len().min(at::KEY_MAX)]);
         mem.u64(at::MAGIC).store(MAGIC, Release);
@@ -159,6 +161,15 @@ impl Ledger {
     /// Where the parts of the region lie.
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Refuses a region of processes with other numbers for threads: locks name their holders by these.
+    pub(crate) fn check_namespace(&self) -> Result<()> {
+        if self.mem.u64(at::PIDS).load(Relaxed) == lock::pid_namespace() {
+            return Ok(());
+        }
+        let what = "processes of another PID namespace use its region";
+        Err(Error::new(ErrorKind::Busy, &self.key, what).cure("run both in one PID namespace"))
     }
 
     /// What the region was made with.
@@ -257,5 +268,26 @@ impl Ledger {
         }
         (0..=self.layout.rings.checked_sub(count)?)
             .find(|&first| taken[first as usize..(first + count) as usize].iter().all(|taken| !taken))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_of_other_thread_numbers_is_refused() {
+        let facts = Facts {
+            kind: RegionKind::Virtual,
+            id: 7,
+            key: "x".into(),
+            spec: RegionSpec { rings: 1, ..RegionSpec::default() },
+            map: 0,
+        };
+        let ledger = Ledger::make(ringway_sys::fd::scratch(c"test").unwrap(), &facts).unwrap();
+        ledger.check_namespace().unwrap();
+        let word = ledger.mem.u64(at::PIDS);
+        word.store(word.load(Relaxed) + 1, Relaxed);
+        assert_eq!(ledger.check_namespace().unwrap_err().kind(), ErrorKind::Busy);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  0 lock   8 first  12 tail  16 generation  20 produced  24 peer+1  28 slots  32 journal  36 turn
-//! 40 wish of a reader  44 wish of a writer   64 monitors: region id and ring, 4 of them
+//! 40 wish of a reader  44 wish of a writer  48 frames missed  64 monitors: region id and ring, 8 of them
 //! ```
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -29,6 +29,7 @@ const JOURNAL: usize = 32;
 const TURN: usize = 36;
 const READER_WISH: usize = 40;
 const WRITER_WISH: usize = 44;
+const MISSED: usize = 48;
 const MONITORED: usize = 64;
 
 /// The record of a ring. Its words change under its lock only, but for wishes.
@@ -66,7 +67,7 @@ impl<'a> RingRecord<'a> {
         self.word(PRODUCED).store(tail, Relaxed);
         self.word(PEER).store(peer.map_or(0, |p| p + 1), Relaxed);
         self.word(SLOTS).store(slots, Relaxed);
-        for at in [JOURNAL, TURN, READER_WISH, WRITER_WISH] {
+        for at in [MISSED, JOURNAL, TURN, READER_WISH, WRITER_WISH] {
             self.word(at).store(0, Relaxed);
         }
         for k in 0..MONITORS {
@@ -144,6 +145,23 @@ impl<'a> RingRecord<'a> {
     #[inline]
     pub(crate) fn writer_wish(&self) -> &'a AtomicU32 {
         self.word(WRITER_WISH)
+    }
+
+    /// Counts frames that a monitor's ring had no room for.
+    #[inline]
+    pub(crate) fn miss(&self, frames: u32) {
+        let word = self.word(MISSED);
+        word.store(word.load(Relaxed).wrapping_add(frames), Relaxed);
+    }
+
+    /// How many there were since the last call.
+    #[inline]
+    pub(crate) fn take_missed(&self) -> u32 {
+        let missed = self.word(MISSED).load(Relaxed);
+        if missed > 0 {
+            self.word(MISSED).store(0, Relaxed);
+        }
+        missed
     }
 
     /// The rings of monitors, each as a region's id in the upper half and a ring in the lower one.

@@ -1,5 +1,7 @@
 //! Frames that a program marked cross from the NIC to its host, or from the host to the NIC.
 
+use ringway_count::DropReason;
+
 use crate::bound::Bound;
 use crate::ring_words::RingWords;
 
@@ -16,41 +18,54 @@ impl Bound {
         self.crossings.open(served, self.served[served].name());
     }
 
-    /// Forwards the marked frames in slots `[at, end)` of an rx ring that `served` serves.
+    /// Forwards the marked frames in slots `[at, end)` of an rx ring that `served` serves; why each frame is lost that does not leave.
     #[cold]
-    pub(super) fn forward_marked(&self, served: usize, words: &RingWords<'_>, span: (u32, u32)) {
-        let frames = self.marked(words, span);
-        if frames.is_empty() {
-            return;
-        }
+    pub(super) fn forward_marked(
+        &self,
+        served: usize,
+        words: &RingWords<'_>,
+        span: (u32, u32),
+    ) -> Vec<DropReason> {
+        let (frames, mut lost) = self.marked(words, span);
+        let mut frames = frames.iter();
         self.crossings.with(served, |port| {
-            for frame in &frames {
+            for frame in frames.by_ref() {
                 if !port.tx[0].push(frame) {
                     let _ = port.tx[0].sync(); // what it refuses it counts
-                    port.tx[0].push(frame);
+                    if !port.tx[0].push(frame) {
+                        lost.push(DropReason::TooLong);
+                    }
                 }
             }
             let _ = port.tx[0].sync(); // as above
         });
+        lost.extend(frames.map(|_| DropReason::DeviceRefused)); // the port could not be opened
+        lost
     }
 
-    /// The frames of which a slot is marked.
-    fn marked(&self, words: &RingWords<'_>, (mut at, end): (u32, u32)) -> Vec<Vec<u8>> {
-        let (mut frames, mut frame, mut marked) = (Vec::new(), Vec::new(), false);
+    /// The frames of which a slot is marked, and why each is lost that has a bad slot.
+    fn marked(&self, words: &RingWords<'_>, (mut at, end): (u32, u32)) -> (Vec<Vec<u8>>, Vec<DropReason>) {
+        let (mut frames, mut lost) = (Vec::new(), Vec::new());
+        let (mut frame, mut marked, mut good) = (Vec::new(), false, true);
         while at != end {
             let slot = words.slot(at);
             marked |= slot.flags & NS_FORWARD != 0;
             if words.valid(slot) {
                 self.region().read_slot(slot, &mut frame);
-            }
-            if !slot.more() {
-                let whole = std::mem::take(&mut frame);
-                if std::mem::take(&mut marked) {
-                    frames.push(whole);
-                }
+            } else {
+                good = false;
             }
             at = words.next(at);
+            if slot.more() && at != end {
+                continue;
+            }
+            let whole = std::mem::take(&mut frame);
+            match (std::mem::take(&mut marked), std::mem::replace(&mut good, true) && !slot.more()) {
+                (true, true) => frames.push(whole),
+                (true, false) => lost.push(DropReason::BadSlot),
+                (false, _) => {}
+            }
         }
-        frames
+        (frames, lost)
     }
 }

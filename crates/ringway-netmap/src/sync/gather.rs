@@ -9,7 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use ringway::RxRing;
 use ringway_abi::layout::{NS_BUF_CHANGED, NS_MOREFRAG};
 use ringway_abi::{Slot, cursor};
+use ringway_count::DropReason;
 
+use super::counts::Passed;
 use super::exchange::{exchange, mend};
 use super::forward::NR_FORWARD;
 use super::monitor::{Seen, measure};
@@ -30,11 +32,13 @@ impl Bound {
         let held = record.lock().ok_or(Skipped::Failed)?;
         let before = record.range();
         let Some(head) = words.advance(before) else {
+            self.count_reset(plan);
             words.reset(before);
             return Err(Skipped::Reset);
         };
         if words.flags() & NR_FORWARD != 0 {
-            self.forward_marked(sources.served as usize, &words, (before.0, head));
+            let lost = self.forward_marked(sources.served as usize, &words, (before.0, head));
+            self.count_lost(plan, &lost);
         }
         if record.is_monitored() {
             self.show(&record, &words, (before.0, head), Seen::Consumed { sent: false });
@@ -49,6 +53,7 @@ impl Bound {
         record.count_sync();
         words.set_tail(tail);
         words.stamp();
+        self.count_received(plan, &Passed::of(&words, (before.1, tail)), 0, words.dist(head, tail));
         if record.is_monitored() {
             self.show(&record, &words, (before.1, tail), Seen::Arrived);
         }
@@ -93,7 +98,8 @@ impl Bound {
         let collected = local.ring.collect();
         let (first, tail) = (local.ring.first(), local.ring.tail());
         let end = record.produced();
-        let (after, produced) = move_frames(record, (&from, first..tail), (words, end));
+        let (after, produced, bad) = move_frames(record, (&from, first..tail), (words, end));
+        (0..bad).for_each(|_| local.ring.lose(DropReason::BadSlot));
         // In this order a killed process leaves slots without frames at most, which the next one passes over.
         record.set_produced(produced);
         source.set_range(after, tail);
@@ -166,14 +172,14 @@ fn room(record: &RingRecord<'_>, words: &RingWords<'_>) -> u32 {
     words.slots - 1 - words.dist(record.range().0, record.produced())
 }
 
-/// Moves whole frames out of slots `span`, as far as there is room; returns where both rings go on. Passes over bad slots, and over slots
-/// that a killed process left without a frame.
+/// Moves whole frames out of slots `span`, as far as there is room; returns where both rings go on, and how many frames were bad. Passes
+/// over these, and over slots that a killed process left without a frame.
 fn move_frames(
     record: &RingRecord<'_>,
     (from, span): (&RingWords<'_>, Range<u32>),
     (to, mut end): (&RingWords<'_>, u32),
-) -> (u32, u32) {
-    let mut at = span.start;
+) -> (u32, u32, u32) {
+    let (mut at, mut bad) = (span.start, 0);
     let mut room = room(record, to);
     while at != span.end {
         let (slots, whole) = measure(from, at, span.end);
@@ -192,45 +198,23 @@ fn move_frames(
                 end = to.next(end);
             }
             room -= slots;
+        } else if !whole {
+            bad += 1;
         }
         at = cursor::add(at, slots, from.slots);
     }
-    (at, end)
+    (at, end, bad)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
 
     use proptest::prelude::*;
-    use ringway_abi::RegionSpec;
 
     use super::*;
-    use crate::ledger::{Facts, Ledger, RegionKind};
-    use crate::region::Region;
+    use crate::tests::rings::{buffers, region};
 
     const SLOTS: u32 = 16;
-
-    /// A region with a ring of the host and one that gathers from it, each with its buffers.
-    fn region() -> Region {
-        let scratch = || ringway_sys::fd::scratch(c"test").unwrap();
-        let spec = RegionSpec { rings: 2, slots: SLOTS, buffers: 2 + 2 * SLOTS, ..RegionSpec::default() };
-        let facts = Facts { kind: RegionKind::Interfaces, id: 1, key: "x".into(), spec, map: 0 };
-        let ledger = Ledger::make(scratch(), &facts).unwrap();
-        let memory = scratch();
-        memory.set_len(ledger.layout().total as u64).unwrap();
-        let region = Region::map(ledger, None, memory.into()).unwrap();
-        for ring in 0..2 {
-            let bufs = region.ledger.take_all_buffers(SLOTS).unwrap();
-            region.lay_out_ring(ring, (0, true), SLOTS, &bufs);
-            region.ledger.ring(ring).begin(SLOTS, (0, 0), None);
-        }
-        region
-    }
-
-    fn buffers(rings: [&RingWords<'_>; 2]) -> BTreeSet<u32> {
-        rings.iter().flat_map(|ring| (0..SLOTS).map(|i| ring.slot(i).buf)).collect()
-    }
 
     /// Fills slots from `at` on with frames of so many slots, as far as they fit, or with slots without frames. Returns the end, and
     /// what the slots of each frame have as lengths.
@@ -264,7 +248,7 @@ mod tests {
             at in 0..SLOTS, end in 0..SLOTS, held in 0..SLOTS,
             frames in prop::collection::vec((1u32..5, any::<bool>()), 0..12),
         ) {
-            let region = region();
+            let region = region(SLOTS);
             let (from, to) = (region.ring(0, SLOTS), region.ring(1, SLOTS));
             let all = buffers([&from, &to]);
             let record = region.ledger.ring(1);
@@ -272,7 +256,8 @@ mod tests {
             record.set_range(first, end);
             record.set_produced(end);
             let (tail, filled) = fill(&from, at, &frames);
-            let (after, produced) = move_frames(&record, (&from, at..tail), (&to, end));
+            let (after, produced, bad) = move_frames(&record, (&from, at..tail), (&to, end));
+            prop_assert_eq!(bad, 0);
             prop_assert_eq!(buffers([&from, &to]), all);
             let (mut expected, mut room) = (Vec::new(), (SLOTS - 1 - held) as usize);
             for frame in &filled {
@@ -290,7 +275,7 @@ mod tests {
         /// A process that is killed between the two stores of an exchange loses its frame, and no buffer.
         #[test]
         fn a_kill_loses_no_buffer(at in 0..SLOTS, end in 0..SLOTS, slots in 1u32..5) {
-            let region = region();
+            let region = region(SLOTS);
             let (from, to) = (region.ring(0, SLOTS), region.ring(1, SLOTS));
             let all = buffers([&from, &to]);
             let record = region.ledger.ring(1);
@@ -300,7 +285,7 @@ mod tests {
             prop_assert!(buffers([&from, &to]) != all);
             mend(record.journal(), &from, &to);
             prop_assert_eq!(buffers([&from, &to]), all.clone());
-            prop_assert_eq!(move_frames(&record, (&from, at..tail), (&to, 0)), (tail, 0));
+            prop_assert_eq!(move_frames(&record, (&from, at..tail), (&to, 0)), (tail, 0, 0));
             mend(record.journal(), &from, &to);
             prop_assert_eq!(buffers([&from, &to]), all);
         }

@@ -63,15 +63,17 @@ pub(super) fn restore(region: &Region, words: &RingWords<'_>, hidden: &[Hidden])
     }
 }
 
-/// Puts a header of zeros before each frame in slots `[at, end)`. A frame whose first buffer has no room for it comes without bytes.
+/// Puts a header of zeros before each frame in slots `[at, end)`. A frame whose first buffer has no room for it comes without
+/// bytes; returns how many there are.
 #[cold]
-pub(super) fn prepend(region: &Region, words: &RingWords<'_>, (mut at, end): (u32, u32), header: u16) {
-    let (mut is_first, mut fits) = (true, true);
+pub(super) fn prepend(region: &Region, words: &RingWords<'_>, (mut at, end): (u32, u32), header: u16) -> u32 {
+    let (mut is_first, mut fits, mut unfit) = (true, true, 0);
     while at != end {
         let slot = words.slot(at);
         let len = slot.len.saturating_add(header);
         if is_first {
             fits = words.valid(Slot { len, ..slot });
+            unfit += u32::from(!fits);
         }
         if !fits {
             let flags = slot.flags & !NS_MOREFRAG & ((1 << NS_PORT_SHIFT) - 1);
@@ -85,4 +87,5 @@ pub(super) fn prepend(region: &Region, words: &RingWords<'_>, (mut at, end): (u3
         is_first = !slot.more();
         at = words.next(at);
     }
+    unfit
 }

@@ -8,10 +8,12 @@
 //! | `pipe` | slots change places between two rings |
 //! | `monitor` | frames are copied to monitors |
 //! | `forward` | frames cross between a NIC and its host |
+//! | `counts` | counters of rings that no port counts |
 //! | `crossings` | the ports by which they do |
 //! | `header` | virtio headers before frames |
 //! | `wake`, `sleepers` | sleepers |
 
+mod counts;
 mod crossings;
 mod exchange;
 mod forward;

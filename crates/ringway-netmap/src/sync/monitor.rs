@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, TryLockError};
 
 use ringway_sys::error::{ErrorKind, Result};
 
-use ringway_abi::Slot;
 use ringway_abi::layout::{MAX_CHAIN, NS_MOREFRAG};
+use ringway_abi::{Slot, cursor};
 
 use super::wake;
 use crate::bound::Bound;
@@ -16,7 +16,7 @@ use crate::ledger::{Ledger, RingRecord};
 use crate::local::enter_region;
 use crate::region::Region;
 use crate::ring_words::RingWords;
-use crate::space::Space;
+use crate::space::{Space, is_in_use};
 
 /// The FIFO of a port in the folder of its region.
 const BELL: &str = "bell";
@@ -80,7 +80,7 @@ fn find(id: u16) -> Found {
     }
     match internal::try_track(|| open(id)) {
         Some(Ok(fed)) => {
-            all.retain(|(_, fed)| is_watched(&fed.region));
+            all.retain(|(_, fed)| is_in_use(&fed.region.ledger));
             all.push((id, fed.clone()));
             Found::Fed(fed)
         }
@@ -102,11 +102,6 @@ fn forget(id: u16) {
     if let Ok(mut all) = FED.try_lock() {
         all.retain(|(i, _)| *i != id);
     }
-}
-
-/// Whether the region has a binding that is alive.
-fn is_watched(region: &Region) -> bool {
-    region.ledger.bindings().any(|b| crate::space::is_alive(&region.ledger, b.index))
 }
 
 impl Bound {
@@ -160,29 +155,36 @@ fn feed(
     let Some(held) = record.lock() else { return true };
     let out = to.ring(ring, record.slots());
     let mut produced = record.produced();
-    let mut missed = false;
+    let mut missed = 0;
     while at != end {
         let (slots, good) = measure(words, at, end);
         let room = out.slots - 1 - out.dist(record.range().0, produced);
-        for k in 0..slots {
-            let slot = words.slot(at);
-            if good && slots <= room {
-                let flags = if k + 1 < slots { NS_MOREFRAG } else { 0 } | seen.flags();
-                let buf = out.slot(produced).buf;
-                if out.valid(Slot { buf, len: 0, flags: 0 }) {
-                    let len = region.copy_slot(slot, to, buf);
-                    out.set_slot(produced, Slot { buf, len, flags });
-                    produced = out.next(produced);
-                }
+        let shown = good && slots <= room;
+        let mut end = produced;
+        for k in (0..slots).filter(|_| shown) {
+            let slot = words.slot(cursor::add(at, k, words.slots));
+            let flags = if k + 1 < slots { NS_MOREFRAG } else { 0 } | seen.flags();
+            let buf = out.slot(end).buf;
+            // Programs may have changed both words since they were looked at.
+            if !words.valid(slot) || !out.valid(Slot { buf, len: 0, flags: 0 }) {
+                break;
             }
-            at = words.next(at);
+            let len = region.copy_slot(slot, to, buf);
+            out.set_slot(end, Slot { buf, len, flags });
+            end = out.next(end);
         }
-        missed |= slots > room;
+        if shown && out.dist(produced, end) == slots {
+            produced = end;
+        } else if good {
+            missed += 1; // who syncs the ring counts what is bad
+        }
+        at = cursor::add(at, slots, words.slots);
     }
     record.set_produced(produced);
+    record.miss(missed);
     drop(held);
     fed.bells.iter().for_each(|bell| wake::ring_if(record.reader_wish(), bell));
-    !missed || is_watched(to)
+    missed == 0 || is_in_use(&to.ledger)
 }
 
 /// Slots of the frame at `at`, and whether it is whole and good.

@@ -3,8 +3,9 @@
 use ringway_abi::layout::NS_BUF_CHANGED;
 use ringway_abi::{Slot, cursor};
 
+use super::counts::Passed;
 use super::exchange::{exchange, mend};
-use super::monitor::Seen;
+use super::monitor::{Seen, measure};
 use super::{Skipped, wake};
 use crate::bound::Bound;
 use crate::ledger::RingRecord;
@@ -19,6 +20,7 @@ impl Bound {
         let held = record.lock().ok_or(Skipped::Failed)?;
         let before = record.range();
         let Some(head) = words.advance(before) else {
+            self.count_reset(plan);
             words.reset(before);
             return Err(Skipped::Reset);
         };
@@ -33,21 +35,22 @@ impl Bound {
         let produced = there.produced();
         let room = to.slots - 1 - to.dist(there.range().0, produced);
         let count = whole_frames(&words, before.0, words.dist(before.0, head).min(room));
-        let (first, end) = move_slots(&there, (&words, before.0), (&to, produced), count);
-        let tail = writers_tail(&there, first, end, words.slots);
-        record.set_range(first, tail);
+        let moved = move_frames(&there, (&words, before.0), (&to, produced), count);
+        let tail = writers_tail(&there, moved.at, moved.end, words.slots);
+        record.set_range(moved.at, tail);
         record.count_sync();
         words.set_tail(tail);
-        if end != produced {
-            there.set_produced(end);
+        if moved.end != produced {
+            there.set_produced(moved.end);
             if there.is_monitored() {
-                self.show(&there, &to, (produced, end), Seen::Arrived);
+                self.show(&there, &to, (produced, moved.end), Seen::Arrived);
             }
             drop(peer_held);
             if let Some(bell) = self.bells.get(bell as usize) {
                 wake::ring_if(there.reader_wish(), bell);
             }
         }
+        self.count_sent(plan, &moved.tally, words.dist(moved.at, tail));
         Ok(())
     }
 
@@ -90,25 +93,100 @@ fn whole_frames(words: &RingWords<'_>, first: u32, mut count: u32) -> u32 {
     count
 }
 
-/// Exchanges `count` slots; returns where both rings go on. A slot with a bad index stays behind with its frame.
+/// Where both rings go on after frames moved, and which did.
+#[derive(Debug, Clone, Copy)]
+struct Moved {
+    at: u32,
+    end: u32,
+    tally: Passed,
+}
+
+/// Exchanges the slots of the frames in `count` slots. A frame with a bad slot stays behind.
 #[inline]
-fn move_slots(
+fn move_frames(
     there: &RingRecord<'_>,
     (from, mut at): (&RingWords<'_>, u32),
     (to, mut end): (&RingWords<'_>, u32),
     count: u32,
-) -> (u32, u32) {
-    let journal = there.journal();
-    for _ in 0..count {
+) -> Moved {
+    let (journal, stop) = (there.journal(), cursor::add(at, count, from.slots));
+    let mut tally = Passed::default();
+    let mut left_of_frame = 0;
+    while at != stop {
         let (ours, theirs) = (from.place(at), to.place(end));
         let sent = ours.slot();
-        if from.valid(sent) {
-            let left = Slot { flags: NS_BUF_CHANGED, ..theirs.slot() };
-            let sent = Slot { flags: sent.flags | NS_BUF_CHANGED, ..sent };
-            exchange(journal, (ours, left), (theirs, sent));
-            end = to.next(end);
+        if left_of_frame == 0 {
+            let (slots, good) = if sent.more() { measure(from, at, stop) } else { (1, from.valid(sent)) };
+            if !good {
+                tally.bad += 1;
+                at = cursor::add(at, slots, from.slots);
+                continue;
+            }
+            tally.frames += 1;
+            left_of_frame = slots;
         }
-        at = from.next(at);
+        left_of_frame -= 1;
+        tally.bytes += u64::from(sent.len);
+        let left = Slot { flags: NS_BUF_CHANGED, ..theirs.slot() };
+        let sent = Slot { flags: sent.flags | NS_BUF_CHANGED, ..sent };
+        exchange(journal, (ours, left), (theirs, sent));
+        (at, end) = (from.next(at), to.next(end));
     }
-    (at, end)
+    Moved { at, end, tally }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tests::rings::{buffers, region};
+
+    const SLOTS: u32 = 16;
+
+    proptest! {
+        /// Whole frames of good slots arrive in order, bad ones are counted, and no buffer is lost.
+        #[test]
+        fn frames_move_whole(at in 0..SLOTS, end in 0..SLOTS, frames in prop::collection::vec((1u32..4, any::<bool>()), 0..4)) {
+            let region = region(SLOTS);
+            let (from, to) = (region.ring(0, SLOTS), region.ring(1, SLOTS));
+            let record = region.ledger.ring(1);
+            record.begin(SLOTS, (end, end), None);
+            let mut stop = at;
+            let mut arrive = Vec::new();
+            let (mut hidden, mut count) = (BTreeSet::new(), 0);
+            for (number, (slots, good)) in (1u16..).zip(&frames) {
+                for k in 0..*slots {
+                    let flags = if k + 1 < *slots { ringway_abi::layout::NS_MOREFRAG } else { 0 };
+                    let mut slot = Slot { len: number, flags, ..from.slot(stop) };
+                    if !good && k == slots / 2 {
+                        hidden.insert(slot.buf);
+                        slot.buf = u32::MAX;
+                    }
+                    from.set_slot(stop, slot);
+                    stop = from.next(stop);
+                    count += 1;
+                }
+                if *good {
+                    arrive.extend((0..*slots).map(|_| number));
+                }
+            }
+            let all = buffers([&from, &to]);
+            let moved = move_frames(&record, (&from, at), (&to, end), count);
+            prop_assert_eq!(buffers([&from, &to]), all);
+            prop_assert_eq!(moved.at, stop);
+            let (mut came, mut here) = (Vec::new(), end);
+            while here != moved.end {
+                came.push(to.slot(here).len);
+                here = to.next(here);
+            }
+            let good = frames.iter().filter(|(_, good)| *good).count() as u64;
+            prop_assert_eq!(moved.tally.frames, good);
+            prop_assert_eq!(moved.tally.bad, frames.len() as u64 - good);
+            prop_assert_eq!(moved.tally.bytes, arrive.iter().map(|len| u64::from(*len)).sum::<u64>());
+            prop_assert_eq!(came, arrive);
+        }
+    }
 }

@@ -2,8 +2,10 @@
 
 use ringway_abi::Slot;
 use ringway_abi::layout::NS_PORT_SHIFT;
+use ringway_count::DropReason;
 
 use super::Skipped;
+use super::counts::Passed;
 use super::forward::NR_FORWARD;
 use super::header::prepend;
 use super::monitor::Seen;
@@ -46,7 +48,8 @@ impl Bound {
             return Err(Skipped::Reset);
         };
         if words.flags() & NR_FORWARD != 0 {
-            self.forward_marked(served as usize, &words, (before.0, head));
+            let lost = self.forward_marked(served as usize, &words, (before.0, head));
+            lost.into_iter().for_each(|why| local.ring.lose(why));
         }
         let monitored = record.is_monitored();
         if monitored {
@@ -57,24 +60,26 @@ impl Bound {
         let after = (local.ring.first(), local.ring.tail());
         record.set_range(after.0, after.1);
         local.generation = record.count_sync();
-        self.dress(served, &words, (before.1, after.1));
+        let unfit = self.dress(served, &words, (before.1, after.1));
+        (0..unfit).for_each(|_| local.ring.lose(DropReason::TooLong));
         if monitored {
             self.show(&record, &words, (before.1, after.1), Seen::Arrived);
         }
         synced.map(drop).map_err(|e| self.failed(&e))
     }
 
-    /// Gives frames that came by a switch what netmap's have: the number of fragments, and headers.
+    /// Gives frames that came by a switch what netmap's have: the number of fragments, and headers. Returns how many frames have no room
+    /// for that.
     #[inline]
-    fn dress(&self, served: u32, words: &RingWords<'_>, span: (u32, u32)) {
+    fn dress(&self, served: u32, words: &RingWords<'_>, span: (u32, u32)) -> u32 {
         let region = &self.served[served as usize].region;
         if region.ledger.kind != RegionKind::SwitchPort {
-            return;
+            return 0;
         }
         count_fragments(words, span);
-        let header = self.header(served);
-        if header > 0 {
-            prepend(region, words, span, header);
+        match self.header(served) {
+            0 => 0,
+            header => prepend(region, words, span, header),
         }
     }
 
@@ -93,7 +98,8 @@ impl Bound {
         record.set_range(after.0, after.1);
         local.generation = record.count_sync();
         let words = served.region.ring(number, record.slots());
-        self.dress(plan_served, &words, (before.1, after.1));
+        let unfit = self.dress(plan_served, &words, (before.1, after.1));
+        (0..unfit).for_each(|_| local.ring.lose(DropReason::TooLong));
         self.show_in(&served.region, &record, &words, (before.1, after.1), Seen::Arrived);
         synced.map(drop).map_err(|e| self.failed(&e))
     }
@@ -108,6 +114,7 @@ impl Bound {
         }
         let before = record.range();
         let Some(head) = words.advance(before) else {
+            self.count_reset(plan);
             words.reset(before);
             return Err(Skipped::Reset);
         };
@@ -122,6 +129,8 @@ impl Bound {
         record.count_sync();
         words.set_tail(tail);
         words.stamp();
+        let passed = Passed::of(&words, (before.1, tail));
+        self.count_received(plan, &passed, record.take_missed(), words.dist(head, tail));
         if head != before.0 {
             self.wake_writer(&record, peer_bell);
         }

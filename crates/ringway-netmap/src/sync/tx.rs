@@ -4,6 +4,7 @@ use ringway_abi::Slot;
 use ringway_abi::layout::{NS_BUF_CHANGED, NS_INDIRECT};
 
 use super::Skipped;
+use super::counts::Passed;
 use super::header::{hide, restore};
 use super::monitor::Seen;
 use crate::bound::Bound;
@@ -75,6 +76,7 @@ impl Bound {
         let _held = record.lock().ok_or(Skipped::Failed)?;
         let before = record.range();
         let Some(head) = words.advance(before) else {
+            self.count_reset(plan);
             words.reset(before);
             return Err(Skipped::Reset);
         };
@@ -82,6 +84,7 @@ impl Bound {
         record.set_range(head, tail);
         record.count_sync();
         words.set_tail(tail);
+        self.count_sent(plan, &Passed::of(&words, (before.0, head)), words.slots - 1);
         Ok(())
     }
 }

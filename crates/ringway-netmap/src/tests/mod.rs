@@ -1,8 +1,10 @@
 //! Requests from memory that may have anything at any address.
 
+mod counted;
 mod legacy;
 mod program;
 mod requests;
+pub(crate) mod rings;
 
 use crate::memory::Errno;
 

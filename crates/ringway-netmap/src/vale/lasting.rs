@@ -13,7 +13,7 @@ use crate::failure::told;
 use crate::ledger::RegionKind;
 use crate::memory::Errno;
 use crate::served::Settings;
-use crate::space::{Space, is_alive};
+use crate::space::{Space, is_in_use};
 use crate::sys::kernel::namespace_cookie;
 
 /// Bytes of a name at most, as of an interface's.
@@ -96,7 +96,7 @@ impl LastingPort {
         let regions = space.regions();
         let own =
             regions.iter().map(|(_, ledger)| ledger).find(|l| l.kind == RegionKind::Virtual && l.key == key);
-        own.is_some_and(|ledger| ledger.bindings().any(|b| is_alive(ledger, b.index)))
+        own.is_some_and(is_in_use)
     }
 }
 

@@ -5,6 +5,7 @@ use super::owned::{Owned, RingParts};
 use super::rx::RxRing;
 use super::sync::{RxSync, TxSync};
 use super::tx::TxRing;
+use crate::count::DropReason;
 use crate::error::Result;
 
 impl Owned {
@@ -74,6 +75,12 @@ impl RxRing {
         let tail = self.backend.sync(&self.ring.view, first)?;
         self.ring.view.stamp();
         Ok(self.ring.publish(first, tail))
+    }
+
+    /// Counts a frame that was delivered, and that a library around the ring lost.
+    #[doc(hidden)]
+    pub fn lose(&self, why: DropReason) {
+        self.ring.stats.undeliver(why);
     }
 
     /// Asks for a wake-up when frames come beyond what the program has; true when they are there. [`arm`](Self::arm) asks when
