@@ -30,9 +30,9 @@ pub(crate) fn prepare() {
 
 /// What is locked while the process forks, in the order in which it is taken.
 struct Held {
-    _tracking: internal::Held,
     names: descriptors::Held,
     _epolls: epolls::Held,
+    _tracking: internal::Held,
     _inside: Inside,
 }
 
@@ -43,10 +43,11 @@ thread_local! {
 extern "C" fn before() {
     // A thread that is inside holds locks already; the child of such a fork is one of the library of ports, which only execs.
     let Some(inside) = Inside::enter() else { return };
+    // A thread that waits in an epoll has that lock while it tracks, and one that closes has the names before it.
     let held = Held {
-        _tracking: internal::hold(),
         names: descriptors::hold(),
         _epolls: epolls::hold(),
+        _tracking: internal::hold(),
         _inside: inside,
     };
     let _ = HELD.try_with(|h| *h.borrow_mut() = Some(held));
