@@ -10,7 +10,7 @@
 //! | `poll` | what a call of poll takes beyond the syncs in it | by the program's clock |
 //!
 //! System `netmap-api` is one program in C. It knows `/dev/netmap`, its ioctls, mmap and poll, and nothing of
-//! Ringway; [`preload`](super::preload) says where the library is looked for. System `ringway` is the loops of
+//! Ringway; `preload` says where the library is looked for. System `ringway` is the loops of
 //! suites `io` and `vale`. Both have rings of as many slots, bursts of as many frames, and frames of 60 bytes
 //! without FCS. Poll is the only sync of the program where it waits: in `tx`, `rx` and `bridge`.
 //!

@@ -13,7 +13,7 @@
 //! environment that `ringway run` sets. Generators run on CPU 0, programs on CPU 1. Frames have 64 bytes with
 //! FCS.
 //!
-//! [`preload`](super::preload) says where the library is looked for.
+//! `preload` says where the library is looked for.
 
 mod bridge;
 mod dump;
