@@ -78,6 +78,7 @@ impl Bound {
     pub(crate) fn inherit(bytes: &[u8], fds: Vec<OwnedFd>) -> Result<Self> {
         let bad = || {
             Error::new(ErrorKind::Invalid, "netmap", "the descriptor was bound in a form that is not known")
+                .cure("run all programs that have it with the same version of the library")
         };
         let plan = Plan::of_bytes(bytes).ok_or_else(bad)?;
         if fds.len() != 2 * plan.holds.len() + plan.served.len() + plan.bells as usize {

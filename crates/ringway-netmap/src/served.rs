@@ -96,8 +96,10 @@ impl Served {
     pub(crate) fn import(region: &Arc<Region>, index: u32, keeper: OwnedFd) -> Result<Self> {
         let record = region.ledger.port(index);
         let name = record.name();
-        let bad =
-            || Error::new(ErrorKind::Invalid, &name, "another process shares it in a form that is not known");
+        let bad = || {
+            Error::new(ErrorKind::Invalid, &name, "another process shares it in a form that is not known")
+                .cure("run both programs with the same version of the library")
+        };
         let (bytes, mut fds) =
             peek(keeper.as_fd()).ok().flatten().filter(|(_, fds)| !fds.is_empty()).ok_or_else(bad)?;
         let memory = fds.remove(0);

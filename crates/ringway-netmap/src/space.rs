@@ -167,7 +167,8 @@ pub(crate) fn hold_binding(folder: &Folder, binding: u32) -> Result<File> {
     // Who looks whether it is alive has the lock for a moment.
     match lock_byte(proof.as_fd(), ALIVE + i64::from(binding), true) {
         Ok(_) => Ok(proof),
-        Err(e) => Err(Error::io("netmap", "locking the binding failed", e)),
+        Err(e) => Err(Error::io("netmap", "locking the binding failed", e)
+            .cure("keep the run directory on a file system with locks")),
     }
 }
 

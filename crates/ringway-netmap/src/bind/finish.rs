@@ -61,7 +61,10 @@ pub(super) fn null(wish: &mut Register) -> Result<Bound, Errno> {
         0 => file_region(&space, "memory", 1, 2, wish.extra_bufs.min(NULL_EXTRA)),
         INTERFACES => interfaces_region(&space),
         id => known_region(&space, |ledger| ledger.id == id).and_then(|r| {
-            r.ok_or_else(|| Error::new(ErrorKind::NotFound, "netmap", format!("no region {id}")))
+            r.ok_or_else(|| {
+                Error::new(ErrorKind::NotFound, format!("region {id}"), "there is no such region")
+                    .cure("name one that a bound descriptor has, or 0")
+            })
         }),
     };
     let region = region.map_err(|e| told(&e))?;

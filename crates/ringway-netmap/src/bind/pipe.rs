@@ -147,6 +147,7 @@ fn lay_out(region: &Region, facts: &PortFacts, bufs: &[u32]) {
 fn bells(region: &Region, ends: [u32; 2], pairs: u32) -> Result<Vec<OwnedFd>> {
     let folder = region.folder.as_ref().ok_or_else(|| {
         Error::new(ErrorKind::Denied, &region.ledger.key, "the folder of the region can't be reached")
+            .cure("bind in a process that sees the run directory and its network namespace")
     })?;
     let pairs = pairs.min(BELLS_MAX);
     let names = ends.iter().flat_map(|port| (0..pairs).map(move |pair| format!("bell{port}.{pair}")));

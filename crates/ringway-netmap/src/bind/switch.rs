@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use ringway::{OpenOptions, Port};
 use ringway_abi::RegionSpec;
-use ringway_sys::error::{Error, ErrorKind, Result};
+use ringway_sys::error::{Error, Result};
 
 use super::found::Found;
 use super::make::{begin_rings, known_region, switch_region};
-use crate::failure::told;
+use crate::failure::{out_of_memory, told};
 use crate::ledger::{PortFacts, PortKind, PortRecord, RegionKind};
 use crate::local::local;
 use crate::memory::Errno;
@@ -72,8 +72,8 @@ fn make(space: &Space, key: &str) -> Result<Arc<Served>> {
         buf_size: layout.buf_size,
     };
     let region = switch_region(space, key, spec, memory)?;
-    let record =
-        region.ledger.free_port().ok_or_else(|| Error::new(ErrorKind::Busy, key, "no place for the port"))?;
+    let full = || out_of_memory(key, "no place for the port in its region".into());
+    let record = region.ledger.free_port().ok_or_else(full)?;
     let facts = PortFacts {
         kind: PortKind::Served,
         name: key.to_owned(),

@@ -99,7 +99,10 @@ fn bytes(layout: &Layout) -> usize {
 impl Ledger {
     /// Makes the ledger of a new region in an empty file.
     pub(crate) fn make(file: File, facts: &Facts) -> Result<Self> {
-        let bad = || Error::new(ErrorKind::Invalid, &facts.key, "a region of these sizes is not possible");
+        let bad = || {
+            Error::new(ErrorKind::Invalid, &facts.key, "a region of these sizes is not possible")
+                .cure("ask for fewer rings or slots")
+        };
         let layout = facts
             .spec
             .layout()
@@ -201,6 +204,7 @@ impl Ledger {
                 &self.key,
                 "a signal handler can't bind or close while its thread does",
             )
+            .cure("bind outside of signal handlers")
         })
     }
 
