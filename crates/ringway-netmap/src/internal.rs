@@ -12,7 +12,7 @@ use std::fs;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::*};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ringway_shim::FDS;
 use rustix::fs::{Dir, Mode, OFlags};
@@ -54,10 +54,7 @@ pub fn track<T>(open: impl FnOnce() -> T) -> T {
     if INSIDE.replace(true) {
         return open(); // the outer call tracks
     }
-    tracked(hold(), open)
-}
-
-fn tracked<T>(held: Held, open: impl FnOnce() -> T) -> T {
+    let held = hold();
     GIVEN.iter().for_each(|word| word.store(0, Relaxed));
     TRACKING.store(true, SeqCst);
     let before = numbers();
@@ -75,20 +72,6 @@ fn tracked<T>(held: Held, open: impl FnOnce() -> T) -> T {
     drop(held);
     INSIDE.set(false);
     done
-}
-
-/// As [`track`], for a caller that must not wait; `None`, and nothing done, while another thread tracks.
-pub(crate) fn try_track<T>(open: impl FnOnce() -> T) -> Option<T> {
-    if INSIDE.get() {
-        return Some(open()); // the outer call tracks
-    }
-    let held = match TRACKED.try_lock() {
-        Ok(held) => held,
-        Err(TryLockError::Poisoned(held)) => held.into_inner(),
-        Err(TryLockError::WouldBlock) => return None,
-    };
-    INSIDE.set(true);
-    Some(tracked(held, open))
 }
 
 /// The numbers that are open, but for the one that lists them; `None` when they can't be listed.

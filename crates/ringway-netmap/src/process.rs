@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::inside::Inside;
 use crate::sys::kernel;
-use crate::{descriptors, epolls, internal, local};
+use crate::{descriptors, epolls, internal, local, sync};
 
 /// The process that the memory belongs to; 0 as long as nobody asked.
 static PID: AtomicU32 = AtomicU32::new(0);
@@ -33,6 +33,7 @@ struct Held {
     names: descriptors::Held,
     _epolls: epolls::Held,
     _tracking: internal::Held,
+    _monitors: sync::MonitorsHeld,
     _inside: Inside,
 }
 
@@ -43,11 +44,13 @@ thread_local! {
 extern "C" fn before() {
     // A thread that is inside holds locks already; the child of such a fork is one of the library of ports, which only execs.
     let Some(inside) = Inside::enter() else { return };
-    // A thread that waits in an epoll has that lock while it tracks, and one that closes has the names before it.
+    // A thread that waits in an epoll has that lock while it tracks, and one that closes has the names before it. Who opens a monitor
+    // tracks, and then has the list of monitors.
     let held = Held {
         names: descriptors::hold(),
         _epolls: epolls::hold(),
         _tracking: internal::hold(),
+        _monitors: sync::hold_monitors(),
         _inside: inside,
     };
     let _ = HELD.try_with(|h| *h.borrow_mut() = Some(held));

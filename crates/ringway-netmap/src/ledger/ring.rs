@@ -147,21 +147,18 @@ impl<'a> RingRecord<'a> {
         self.word(WRITER_WISH)
     }
 
-    /// Counts frames that a monitor's ring had no room for.
+    /// Counts frames that a monitor's ring had no room for, or that nobody could lock it for.
     #[inline]
     pub(crate) fn miss(&self, frames: u32) {
-        let word = self.word(MISSED);
-        word.store(word.load(Relaxed).wrapping_add(frames), Relaxed);
+        if frames > 0 {
+            self.word(MISSED).fetch_add(frames, Relaxed);
+        }
     }
 
     /// How many there were since the last call.
     #[inline]
     pub(crate) fn take_missed(&self) -> u32 {
-        let missed = self.word(MISSED).load(Relaxed);
-        if missed > 0 {
-            self.word(MISSED).store(0, Relaxed);
-        }
-        missed
+        if self.word(MISSED).load(Relaxed) == 0 { 0 } else { self.word(MISSED).swap(0, Relaxed) }
     }
 
     /// The rings of monitors, each as a region's id in the upper half and a ring in the lower one.

@@ -39,7 +39,7 @@ use crate::plan::RingPlan;
 use crate::ring_words::RingWords;
 
 pub(crate) use crossings::Crossings;
-pub(crate) use monitor::{bell as monitor_bell, monitor_word};
+pub(crate) use monitor::{Held as MonitorsHeld, bell as monitor_bell, hold as hold_monitors, monitor_word};
 use sleepers::Asleep;
 pub(crate) use sleepers::Sleepers;
 

@@ -2,18 +2,20 @@
 //! misses frames, and the ring that it looks at goes on.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ringway_sys::error::{ErrorKind, Result};
 
 use ringway_abi::layout::{MAX_CHAIN, NS_MOREFRAG};
 use ringway_abi::{Slot, cursor};
 
+use super::counts::Passed;
 use super::wake;
 use crate::bound::Bound;
 use crate::internal;
 use crate::ledger::{Ledger, RingRecord};
 use crate::local::enter_region;
+use crate::plan::{RingPlan, Service};
 use crate::region::Region;
 use crate::ring_words::RingWords;
 use crate::space::{Space, is_in_use};
@@ -55,56 +57,78 @@ pub(crate) fn monitor_word(region: u16, late: bool, ring: u32) -> u32 {
 #[derive(Debug)]
 struct Fed {
     region: Arc<Region>,
-    bells: Vec<OwnedFd>,
+    bell: OwnedFd,
 }
 
+/// The monitors that this process feeds, by the ids of their regions. Who has this lock waits for no other one.
 static FED: Mutex<Vec<(u16, Arc<Fed>)>> = Mutex::new(Vec::new());
 
-/// What this process knows of a monitor.
-enum Found {
-    Fed(Arc<Fed>),
-    /// It has ended.
-    Gone,
-    /// Not now: the caller has the lock of a ring, and must not wait for other locks.
-    Later,
+/// Keeps the list from changes.
+pub(crate) struct Held {
+    _fed: MutexGuard<'static, Vec<(u16, Arc<Fed>)>>,
 }
 
-fn find(id: u16) -> Found {
-    let mut all = match FED.try_lock() {
-        Ok(all) => all,
-        Err(TryLockError::Poisoned(all)) => all.into_inner(),
-        Err(TryLockError::WouldBlock) => return Found::Later,
-    };
-    if let Some((_, fed)) = all.iter().find(|(i, _)| *i == id) {
-        return Found::Fed(fed.clone());
-    }
-    match internal::try_track(|| open(id)) {
-        Some(Ok(fed)) => {
-            all.retain(|(_, fed)| is_in_use(&fed.region.ledger));
-            all.push((id, fed.clone()));
-            Found::Fed(fed)
+pub(crate) fn hold() -> Held {
+    Held { _fed: fed() }
+}
+
+fn fed() -> MutexGuard<'static, Vec<(u16, Arc<Fed>)>> {
+    FED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn find(id: u16) -> Option<Arc<Fed>> {
+    fed().iter().find(|(i, _)| *i == id).map(|(_, fed)| fed.clone())
+}
+
+/// Opens the monitors of a ring that this process does not feed yet. The caller has no ring locked: other calls, which this one waits
+/// for, lock rings.
+#[cold]
+fn open_all(record: &RingRecord<'_>) {
+    for word in record.monitors() {
+        let id = (word >> 16) as u16;
+        if find(id).is_some() {
+            continue;
         }
-        Some(Err(e)) if e.kind() == ErrorKind::NotFound => Found::Gone,
-        _ => Found::Later,
+        match internal::track(|| open(id)) {
+            Ok(()) => {}
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                // It has ended.
+                if let Some(_held) = record.lock() {
+                    record.remove_monitor(word);
+                }
+            }
+            Err(_) => {} // the next sync tries again
+        }
     }
 }
 
-fn open(id: u16) -> Result<Arc<Fed>> {
+fn open(id: u16) -> Result<()> {
     let folder = Space::look(id)?;
     let ledger = Ledger::open(folder.dir.open_file("ledger")?)?;
-    let bell = folder.dir.fifo(BELL)?;
+    let bell = folder.dir.fifo(BELL)?.into();
     let region = enter_region(folder, ledger)?;
-    Ok(Arc::new(Fed { region, bells: vec![bell.into()] }))
+    let mut all = fed();
+    all.retain(|(i, fed)| *i != id && is_in_use(&fed.region.ledger));
+    all.push((id, Arc::new(Fed { region, bell })));
+    Ok(())
 }
 
 /// Forgets the region of a monitor that ended.
 fn forget(id: u16) {
-    if let Ok(mut all) = FED.try_lock() {
-        all.retain(|(i, _)| *i != id);
-    }
+    fed().retain(|(i, _)| *i != id);
 }
 
 impl Bound {
+    /// Opens the monitors of the rings that a sync of this one shows to, before it locks them.
+    #[inline]
+    pub(super) fn open_monitors(&self, plan: &RingPlan) {
+        let peer = match plan.service {
+            Service::Pipe { peer, .. } => Some(self.region().ledger.ring(peer)),
+            _ => None,
+        };
+        [Some(self.record(plan)), peer].iter().flatten().for_each(open_monitors_of);
+    }
+
     /// Copies the frames in slots `[at, end)` of a ring of this binding's region to its monitors.
     #[inline]
     pub(super) fn show(&self, record: &RingRecord<'_>, words: &RingWords<'_>, span: (u32, u32), seen: Seen) {
@@ -125,16 +149,20 @@ impl Bound {
         }
         for word in record.monitors().filter(|word| seen.is_of(*word)) {
             let id = (word >> 16) as u16;
-            let lives = match find(id) {
-                Found::Fed(fed) => feed(region, words, (at, end), seen, &fed, word & 0xff),
-                Found::Gone => false,
-                Found::Later => true,
-            };
+            // One that is not open came after this sync began.
+            let lives = find(id).is_none_or(|fed| feed(region, words, (at, end), seen, &fed, word & 0xff));
             if !lives {
                 record.remove_monitor(word);
                 forget(id);
             }
         }
+    }
+}
+
+#[inline]
+pub(super) fn open_monitors_of(record: &RingRecord<'_>) {
+    if record.is_monitored() {
+        open_all(record);
     }
 }
 
@@ -152,7 +180,10 @@ fn feed(
         return false;
     }
     let record = to.ledger.ring(ring);
-    let Some(held) = record.lock() else { return true };
+    let Some(held) = record.lock() else {
+        record.miss(Passed::of(words, (at, end)).frames as u32);
+        return true;
+    };
     let out = to.ring(ring, record.slots());
     let mut produced = record.produced();
     let mut missed = 0;
@@ -183,7 +214,7 @@ fn feed(
     record.set_produced(produced);
     record.miss(missed);
     drop(held);
-    fed.bells.iter().for_each(|bell| wake::ring_if(record.reader_wish(), bell));
+    wake::ring_if(record.reader_wish(), &fed.bell);
     missed == 0 || is_in_use(&to.ledger)
 }
 

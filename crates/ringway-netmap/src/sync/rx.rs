@@ -8,7 +8,7 @@ use super::Skipped;
 use super::counts::Passed;
 use super::forward::NR_FORWARD;
 use super::header::prepend;
-use super::monitor::Seen;
+use super::monitor::{Seen, open_monitors_of};
 use crate::bound::Bound;
 use crate::ledger::{Held, RegionKind, RingRecord};
 use crate::plan::{RingPlan, Service};
@@ -18,6 +18,7 @@ impl Bound {
     /// Gives the slots before head back, and collects what came.
     #[inline]
     pub(super) fn rx(&self, ring: &RingPlan) -> Result<(), Skipped> {
+        self.open_monitors(ring);
         match ring.service {
             Service::Served { served, ring: k } => self.rx_served(ring, served, k),
             Service::Pipe { peer_bell, .. } => self.rx_filled(ring, Some(peer_bell)),
@@ -89,6 +90,7 @@ impl Bound {
         let port = served.region.ledger.port(served.index);
         let Some(number) = port.rx().nth(k as usize) else { return Ok(()) };
         let record = served.region.ledger.ring(number);
+        open_monitors_of(&record);
         let mut held = record.lock().ok_or(Skipped::Failed)?;
         let local = served.rx(k as usize, &mut held).ok_or(Skipped::Failed)?;
         local.catch_up(&record);

@@ -21,6 +21,7 @@ impl Bound {
     /// Sends what the program put before head.
     #[inline]
     pub(super) fn tx(&self, ring: &RingPlan) -> Result<(), Skipped> {
+        self.open_monitors(ring);
         let synced = match ring.service {
             Service::Served { served, ring: k } => self.tx_served(ring, served, k),
             Service::Pipe { peer, peer_bell, .. } => self.tx_pipe(ring, peer, peer_bell),
