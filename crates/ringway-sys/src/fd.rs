@@ -53,6 +53,22 @@ pub fn has_sealed_size(fd: BorrowedFd<'_>) -> bool {
     seals >= 0 && seals & SIZE_SEALS == SIZE_SEALS
 }
 
+/// Whether nobody can make a memfd shorter. A seal that is missing is set, where its maker allows seals.
+pub fn seal_against_shrinking(fd: BorrowedFd<'_>) -> bool {
+    // SAFETY: an open descriptor; no pointers are passed.
+    let sealed = || unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) };
+    match sealed() {
+        seals if seals < 0 => false,
+        seals if seals & libc::F_SEAL_SHRINK != 0 => true,
+        _ => {
+            // SAFETY: as above.
+            unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_SHRINK) };
+            let seals = sealed();
+            seals >= 0 && seals & libc::F_SEAL_SHRINK != 0
+        }
+    }
+}
+
 /// A counter that wakes pollers.
 pub fn eventfd() -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed.
@@ -269,6 +285,15 @@ mod tests {
         assert!(poll.wait(0).unwrap());
         drain_bell(bell.as_fd());
         assert!(!poll.wait(0).unwrap());
+    }
+
+    #[test]
+    fn a_seal_that_is_missing_is_set() {
+        let open = scratch(c"open").unwrap();
+        assert!(seal_against_shrinking(open.as_fd()) && open.set_len(0).is_ok() && open.set_len(1).is_ok());
+        assert!(open.set_len(0).is_err());
+        let other = File::open("/dev/null").unwrap();
+        assert!(!seal_against_shrinking(other.as_fd()));
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod environment;
 pub mod error;
 pub mod ethtool;
 pub mod fd;
+pub mod foreign_bell;
 pub mod hold;
 pub mod jump;
 pub mod libbpf;

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
 /// A mapping shared with the kernel or with other processes.
 ///
@@ -59,6 +59,21 @@ impl Mmap {
         unsafe { self.base.add(ofs) }
     }
 
+    /// Bytes of the mapping.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.len
+    }
+
+    /// The 16-bit word at `ofs`.
+    #[inline]
+    pub fn u16(&self, ofs: usize) -> &AtomicU16 {
+        let p = self.at(ofs, 2).cast::<AtomicU16>();
+        assert!(p.is_aligned());
+        // SAFETY: in bounds, aligned, valid for any bits, and alive as long as `self`.
+        unsafe { p.as_ref() }
+    }
+
     /// The 32-bit word at `ofs`.
     #[inline]
     pub fn u32(&self, ofs: usize) -> &AtomicU32 {
@@ -93,6 +108,28 @@ impl Mmap {
         assert!(p.is_aligned());
         // SAFETY: in bounds, aligned, valid for any bits, and alive as long as `self`.
         unsafe { p.as_ref() }
+    }
+
+    /// Has the CPU fetch the line at `ofs`, to read it or to write it. Changes nothing.
+    #[inline]
+    pub fn fetch(&self, ofs: usize, write: bool) {
+        #[cfg(target_arch = "x86_64")]
+        if ofs < self.len {
+            use std::arch::asm;
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: an address in the mapping; a hint reads nothing that could race with who writes there. The second one takes the
+            // line away from other CPUs, and does nothing on processors that do not know it.
+            unsafe {
+                let at = self.base.as_ptr().add(ofs);
+                if write {
+                    asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags));
+                } else {
+                    _mm_prefetch::<_MM_HINT_T0>(at.cast());
+                }
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (ofs, write);
     }
 
     /// Copies `bytes` to `ofs`. For set-up, before anybody else looks.
@@ -165,6 +202,14 @@ mod tests {
         let pairs = mem.u64_pairs(48, 2);
         assert_eq!((pairs.len(), pairs[1][0].load(Relaxed), pairs[1][1].load(Relaxed)), (2, 7 | 9 << 32, 11));
         assert_eq!(mem.u64_pairs(4096 - 16, 1).len(), 1);
+    }
+
+    #[test]
+    fn short_words_and_hints() {
+        let mem = Mmap::anonymous(4096).unwrap();
+        mem.u16(6).store(7, Relaxed);
+        assert_eq!((mem.u32(4).load(Relaxed), mem.bytes()), (7 << 16, 4096));
+        [0, 4095, 4096, usize::MAX].into_iter().for_each(|at| mem.fetch(at, at == 0));
     }
 
     #[test]
