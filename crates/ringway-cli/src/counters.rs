@@ -24,6 +24,7 @@ pub(crate) fn direction(c: &Counters) -> Value {
         "busy_syncs": c.busy_syncs,
         "wakeups": c.wakeups,
         "wakeups_withheld": c.wakeups_withheld,
+        "link_changes": c.link_changes,
         "resets": c.resets,
     })
 }

@@ -39,6 +39,7 @@ const COUNTERS: [&str; 10] = [
     "syncs",
     "wakeups",
     "wakeups_withheld",
+    "link_changes",
 ];
 
 /// What scripts rely on: a key that goes away or changes its name breaks them.

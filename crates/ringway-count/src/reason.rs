@@ -39,11 +39,13 @@ pub enum DropReason {
     Isolated,
     /// The port sent more frames to all than its storm limit allows.
     Storm,
+    /// The peer of a shared-memory port went before it read the frame.
+    PeerGone,
 }
 
 impl DropReason {
     /// All reasons, in the order of their counters.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::RingFull,
         Self::BadSlot,
         Self::TooShort,
@@ -61,6 +63,7 @@ impl DropReason {
         Self::Vlan,
         Self::Isolated,
         Self::Storm,
+        Self::PeerGone,
     ];
 
     /// Stable name, as printed and exported.
@@ -84,6 +87,7 @@ impl DropReason {
             Self::Vlan => "vlan",
             Self::Isolated => "isolated",
             Self::Storm => "storm",
+            Self::PeerGone => "peer_gone",
         }
     }
 
@@ -116,6 +120,9 @@ impl DropReason {
             Self::Vlan => "tag frames as the port's VLANs want it, or change them; see `ringway switch port`",
             Self::Isolated => "one of the two ports must not be isolated for them to reach each other",
             Self::Storm => "find what sends so many frames to all, or raise the port's storm limit",
+            Self::PeerGone => {
+                "the peer's program ended or restarted with frames unread; it connects again by itself"
+            }
         }
     }
 }

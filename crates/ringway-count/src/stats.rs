@@ -31,6 +31,8 @@ pub struct Counters {
     /// Times a switch did not ring the doorbell though the program slept: rings of it held senders up for too long. The
     /// program then looks for itself, once a millisecond.
     pub wakeups_withheld: u64,
+    /// Times the link to the peer of a shared-memory port (`memif:`) went up or down. While it is up the number of a ring is odd.
+    pub link_changes: u64,
     drops: [u64; DropReason::ALL.len()],
 }
 
@@ -72,6 +74,7 @@ impl Counters {
             wakeups: get(Field::Wakeups as usize),
             busy_syncs: get(Field::BusySyncs as usize),
             wakeups_withheld: get(Field::WakeupsWithheld as usize),
+            link_changes: get(Field::LinkChanges as usize),
             drops: std::array::from_fn(|d| get(Field::FirstDrop as usize + d)),
         }
     }
@@ -93,6 +96,7 @@ impl Counters {
         self.wakeups = self.wakeups.wrapping_add(o.wakeups);
         self.busy_syncs = self.busy_syncs.wrapping_add(o.busy_syncs);
         self.wakeups_withheld = self.wakeups_withheld.wrapping_add(o.wakeups_withheld);
+        self.link_changes = self.link_changes.wrapping_add(o.link_changes);
         for (a, b) in self.drops.iter_mut().zip(o.drops) {
             *a = a.wrapping_add(b);
         }
@@ -147,14 +151,16 @@ pub enum Field {
     Avail,
     /// The first of [`DropReason::ALL`].
     FirstDrop,
-    /// [`Counters::wakeups_withheld`], behind the places for drops, of which some are free.
+    /// [`Counters::link_changes`], behind the places for drops, of which some are free.
+    LinkChanges = 30,
+    /// [`Counters::wakeups_withheld`].
     WakeupsWithheld = 31,
 }
 
 /// Bytes of one ring's block of counters: two pairs of cache lines.
 pub const BLOCK: usize = 256;
 
-const _: () = assert!(Field::FirstDrop as usize + DropReason::ALL.len() <= Field::WakeupsWithheld as usize);
+const _: () = assert!(Field::FirstDrop as usize + DropReason::ALL.len() <= Field::LinkChanges as usize);
 const _: () = assert!(BLOCK == 8 * (Field::WakeupsWithheld as usize + 1));
 
 /// Counters of one ring in memory that other threads and processes may read.

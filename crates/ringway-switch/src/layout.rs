@@ -149,6 +149,7 @@ const _: () = {
         (Reason::Vlan, drop::VLAN),
         (Reason::Isolated, drop::ISOLATION),
         (Reason::Storm, drop::STORM),
+        (Reason::PeerGone, drop::PEER_GONE),
     ];
     assert!(reasons.len() == Reason::ALL.len());
     let mut i = 0;

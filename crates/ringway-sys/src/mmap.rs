@@ -29,6 +29,23 @@ impl Mmap {
         Self::map(len, prot, libc::MAP_SHARED, fd.as_raw_fd(), offset)
     }
 
+    /// Maps files one behind the other, shared, for reading and writing. All lengths but the last are whole pages.
+    pub fn side_by_side(parts: &[(BorrowedFd<'_>, usize)]) -> io::Result<Self> {
+        let all = Self::anonymous(parts.iter().map(|part| part.1).sum())?;
+        let mut at = 0;
+        for (fd, len) in parts {
+            let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+            let to = all.at(at, *len).as_ptr().cast();
+            // SAFETY: the range lies in the mapping just made, which nobody else knows yet and which is unmapped as one.
+            let p = unsafe { libc::mmap(to, *len, prot, flags, fd.as_raw_fd(), 0) };
+            if p == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            at += len;
+        }
+        Ok(all)
+    }
+
     /// Zeroed memory of this process.
     pub fn anonymous(len: usize) -> io::Result<Self> {
         let prot = libc::PROT_READ | libc::PROT_WRITE;

@@ -58,7 +58,8 @@ pub use open::{open_ports, register_backend};
 #[doc(hidden)]
 pub use port::Exported;
 pub use port::name::{
-    Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions,
+    Direction, FaultOptions, MemifOptions, MemifRole, NicRings, PcapMode, PipeEnd, PortName, TapOptions,
+    TraceOptions,
 };
 pub use port::{CounterWatch, CtrlC, OpenOptions, Port, PortInfo, Waiter, Wakeable};
 #[doc(hidden)]

@@ -36,10 +36,10 @@ _Static_assert(sizeof(struct ctl) == 128 && __builtin_offsetof(struct ctl, wish)
 /* Why frames are lost, in the order of `DropReason` in stats.rs. */
 enum drop {
 	RING_FULL, BAD_SLOT, TOO_SHORT, TOO_LONG, DEVICE_FULL, DEVICE_REFUSED, NO_MEMORY, BAD_OFFLOAD, INJECTED,
-	RECEIVER_FULL, NO_DESTINATION, SAME_PORT, BLACKHOLE, MODULE, VLAN, ISOLATION, STORM,
+	RECEIVER_FULL, NO_DESTINATION, SAME_PORT, BLACKHOLE, MODULE, VLAN, ISOLATION, STORM, PEER_GONE,
 };
 
-#define REASONS 23 /* places for them in a block of counters */
+#define REASONS 23 /* places for them in a block of counters; ports in shared memory count their links in the last one */
 #define REASON_BITS 31
 
 /* Same order as `Field` and `DropReason` in stats.rs. */

@@ -48,12 +48,19 @@ pub(super) fn lines(row: &Change<'_>, width: usize, since: &str) -> Vec<Line> {
             all.push(line(Kind::Row, ring_text(&format!("{label}{n}"), ring, rates, &start)));
         }
     }
+    all.extend(link_changes(port.rx.rings.first().map_or(0, |r| r.counters.link_changes)));
     all.extend(withheld(port.rx.rings.iter().map(|r| r.counters.wakeups_withheld).sum()));
     let drops: Vec<Line> = sides(row).into_iter().flat_map(|side| drops(row.seconds, side)).collect();
     let title = if drops.is_empty() { "no frame was dropped" } else { "dropped" };
     all.push(line(Kind::Header, format!("{title} since {since}")));
     all.extend(drops);
     all.into_iter().flat_map(|l| wrap(l, width)).collect()
+}
+
+/// How often the link to a peer came and went, if the port has one.
+fn link_changes(times: u64) -> Option<Line> {
+    let state = if times % 2 == 1 { "up" } else { "down" };
+    (times > 0).then(|| line(Kind::Plain, format!("link is {state}; it went up or down {times} times")))
 }
 
 /// That a switch leaves the program asleep, if it does so.

@@ -124,6 +124,7 @@ struct Work {
     resets: Family,
     wakeups: Family,
     withheld: Family,
+    link_changes: Family,
     slots: Family,
     fill: Family,
 }
@@ -146,6 +147,10 @@ impl Work {
                 "ringway_ring_wakeups_withheld",
                 "Times a switch did not ring the doorbell of a sleeping program, as that held senders up for too long",
             ),
+            link_changes: counter(
+                "ringway_ring_link_changes",
+                "Times the link to the peer of a shared-memory port went up or down",
+            ),
             slots: gauge("ringway_ring_slots", "Slots of the ring; one stays unused"),
             fill: gauge("ringway_ring_fill", "Slots in use after the last sync"),
         }
@@ -159,6 +164,7 @@ impl Work {
             (&mut self.resets, c.resets),
             (&mut self.wakeups, c.wakeups),
             (&mut self.withheld, c.wakeups_withheld),
+            (&mut self.link_changes, c.link_changes),
             (&mut self.slots, ring.slots.into()),
             (&mut self.fill, ring.fill.into()),
         ] {
@@ -166,7 +172,8 @@ impl Work {
         }
     }
 
-    fn families(self) -> [Family; 7] {
-        [self.syncs, self.busy, self.resets, self.wakeups, self.withheld, self.slots, self.fill]
+    fn families(self) -> [Family; 8] {
+        let Self { syncs, busy, resets, wakeups, withheld, link_changes, slots, fill } = self;
+        [syncs, busy, resets, wakeups, withheld, link_changes, slots, fill]
     }
 }

@@ -62,6 +62,7 @@ mod beside_host;
 pub(crate) mod ebpf;
 pub(crate) mod link;
 mod link_claims;
+pub(crate) mod memif;
 pub(crate) mod null;
 pub(crate) mod outside;
 pub(crate) mod packet;

@@ -32,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) mem: Mmap,
     pub(crate) layout: Layout,
     fd: OwnedFd,
+    /// The file of the buffers, where it is one of its own.
+    buffers: Option<OwnedFd>,
     backing: Backing,
     alloc: Mutex<Alloc>,
 }
@@ -62,7 +64,26 @@ impl Region {
     pub(crate) fn over(fd: OwnedFd, layout: Layout, backing: Backing, alloc: Alloc) -> Result<Self> {
         let mem = Mmap::shared(fd.as_fd(), layout.total, 0, true)
             .map_err(|e| Error::io("region", format!("mapping {} bytes failed", layout.total), e))?;
-        Ok(Self(Arc::new(Shared { mem, layout, fd, backing, alloc: Mutex::new(alloc) })))
+        Ok(Self(Arc::new(Shared { mem, layout, fd, buffers: None, backing, alloc: Mutex::new(alloc) })))
+    }
+
+    /// A region in anonymous shared memory whose buffers lie in a file of their own. Another process that gets this file reads and
+    /// writes frames, but no cursor and no slot.
+    pub(crate) fn with_buffers_apart(spec: &RegionSpec) -> Result<Self> {
+        let layout = layout_of(spec)?;
+        let (first, io) = (buffers_page(&layout), |e| Error::io("region", "making its memory failed", e));
+        let fd = fd::memfd(c"ringway-rings", first as u64).map_err(io)?;
+        let buffers = fd::memfd(c"ringway-buffers", (layout.total - first) as u64).map_err(io)?;
+        let parts = [(fd.as_fd(), first), (buffers.as_fd(), layout.total - first)];
+        let mem = Mmap::side_by_side(&parts).map_err(io)?;
+        let (backing, alloc) = (Backing::File, Mutex::new(Alloc::new(&layout)));
+        Ok(Self(Arc::new(Shared { mem, layout, fd, buffers: Some(buffers), backing, alloc })))
+    }
+
+    /// The file of the buffers, where it is one of its own, and where buffer 0 begins in it.
+    pub(crate) fn buffers_file(&self) -> Option<(BorrowedFd<'_>, usize)> {
+        let file = self.0.buffers.as_ref()?;
+        Some((file.as_fd(), self.0.layout.buf_ofs - buffers_page(&self.0.layout)))
     }
 
     /// Bytes of memory that the region takes, all parts included.
@@ -111,6 +132,13 @@ impl Region {
         self.0.alloc.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
+
+/// Where the page of the first buffer begins.
+fn buffers_page(layout: &Layout) -> usize {
+    layout.buf_ofs - layout.buf_ofs % PAGE
+}
+
+const PAGE: usize = 4096;
 
 impl AsFd for Region {
     /// The map or file that holds the memory.

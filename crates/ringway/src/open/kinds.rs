@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::backend::outside::{self, Backend};
-use crate::backend::{ebpf, null, packet, pcap, pipe, vale, wrap, xdp};
+use crate::backend::{ebpf, memif, null, packet, pcap, pipe, vale, wrap, xdp};
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::name::{PortName, Text, bad, parse};
 use crate::port::{Kind, Open, refuse_send_only};
@@ -17,13 +17,14 @@ const AUTO: Kind =
     Kind { scheme: "auto", goes_on: false, parse: parse::auto, refuses: refuse_send_only, open: Open::Best };
 
 /// Where a new backend has its row.
-static KINDS: [&Kind; 12] = [
+static KINDS: [&Kind; 13] = [
     &AUTO,
     &ebpf::KIND,
     &xdp::KIND,
     &packet::KIND,
     &pipe::PIPE,
     &vale::KIND,
+    &memif::KIND,
     &pcap::KIND,
     &null::KIND,
     &pipe::LOOP,

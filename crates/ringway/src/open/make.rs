@@ -2,6 +2,7 @@
 
 use super::auto::{Chosen, choose};
 use super::kinds;
+use crate::backend::memif;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{Region, RegionSpec, bpf_array};
 use crate::port::name::PortName;
@@ -67,6 +68,9 @@ pub(super) fn common_region(names: &[(&PortName, bool)], options: &OpenOptions) 
     }
     let Some(mut spec) = spec else { return Ok(None) };
     spec.buffers += options.extra_bufs;
+    if names.iter().any(|(n, _)| memif::offers_its_buffers(n.innermost())) {
+        return Region::with_buffers_apart(&spec).map(Some);
+    }
     let bpf = names.iter().map(|(n, _)| n.innermost()).find(|n| matches!(n, PortName::Ebpf { .. }));
     bpf.map_or_else(|| Region::memfd(&spec), |n| bpf_array(&spec, &n.to_string())).map(Some)
 }

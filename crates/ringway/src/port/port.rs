@@ -122,6 +122,17 @@ impl Port {
         self.share.as_ref().map_or(Ok(None), |share| share.export())
     }
 
+    /// What serves the port now, in one line: for a port whose peer comes and goes, whether it is there, or why the last one went.
+    ///
+    /// ```
+    /// assert_eq!(ringway::Port::open("loop:")?.status(), "loop: what is sent comes back");
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn status(&self) -> String {
+        self.control.describe()
+    }
+
     /// Whether nothing will ever be received again: a capture file was read to its end. Frames may still lie in the rings: read until
     /// [`RxRing::avail`] is 0.
     #[must_use]

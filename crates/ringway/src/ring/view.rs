@@ -272,6 +272,17 @@ impl RingView {
         fill(unsafe { self.bytes_mut(to, self.buf_size as usize) })
     }
 
+    /// Lets `look` read the bytes of `from`, a slot that the caller owns; returns what it returns.
+    ///
+    /// # Panics
+    /// When the slot is not valid.
+    #[inline]
+    pub(crate) fn look_at<T>(&self, from: Slot, look: impl FnOnce(&[u8]) -> T) -> T {
+        assert!(self.valid(from));
+        // SAFETY: valid (asserted above) and owned by the caller; the slice ends with this call.
+        look(unsafe { self.bytes(from) })
+    }
+
     /// Copies the bytes of `from`, a slot that the caller owns, to the start of `out`.
     ///
     /// # Panics

@@ -1,6 +1,7 @@
 //! Port names: `subsystem:name` and what follows.
 
 pub(crate) mod around;
+mod memif;
 mod options;
 pub(crate) mod parse;
 mod port_name;
@@ -8,6 +9,8 @@ mod print;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use memif::memif;
+pub use memif::{MemifOptions, MemifRole};
 pub use options::{Direction, FaultOptions, TapOptions, TraceOptions};
 pub(crate) use parse::{Text, bad, file_instead, no_host_rings};
 pub use port_name::{NicRings, PcapMode, PipeEnd, PortName};

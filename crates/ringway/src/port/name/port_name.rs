@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::memif::MemifOptions;
 use super::options::{FaultOptions, TapOptions, TraceOptions};
 
 /// A parsed port name.
@@ -17,6 +18,7 @@ use super::options::{FaultOptions, TapOptions, TraceOptions};
 /// | `pipe:NAME{ID`, `pipe:NAME}ID` | the two ends of a pipe |
 /// | `pcap:FILE[@OPTION]...` | a capture file; options `write`, `top`, `xN` (N times as fast), `loop` |
 /// | `vale0:p1` | port `p1` of switch `vale0`; made if there is none and the caller may |
+/// | `memif:SOCKET[,OPTION]...` | shared memory with a program of DPDK, VPP or Ringway that meets this one at SOCKET, a path or `@NAME` |
 /// | `null:`, `null:LEN` | endless source of frames of LEN bytes (60), discards what is sent |
 /// | `loop:` | what is sent comes back |
 /// | `SCHEME:REST` | a port of a backend that the program has [registered](crate::register_backend) |
@@ -86,6 +88,13 @@ pub enum PortName {
         switch: String,
         /// Name of the port in it.
         port: String,
+    },
+    /// Shared memory with a peer, by memif.
+    Memif {
+        /// Where both meet: a path, or `@NAME` without a file.
+        socket: String,
+        /// Which interface, and how.
+        options: MemifOptions,
     },
     /// Endless source and sink.
     Null {
@@ -247,6 +256,7 @@ impl PortName {
             Self::Pipe { .. } => "pipe",
             Self::Pcap { .. } => "pcap",
             Self::Vale { switch, .. } => switch,
+            Self::Memif { .. } => "memif",
             Self::Null { .. } => "null",
             Self::Loop => "loop",
             Self::Tap { .. } => "tap",

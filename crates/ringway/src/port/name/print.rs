@@ -38,6 +38,7 @@ impl fmt::Display for PortName {
                 }
             }
             Self::Vale { switch, port } => write!(f, "{switch}:{port}"),
+            Self::Memif { socket, options } => write!(f, "memif:{socket}{options}"),
             Self::Null { len: 60 } => write!(f, "null:"),
             Self::Null { len } => write!(f, "null:{len}"),
             Self::Loop => write!(f, "loop:"),

@@ -1,0 +1,62 @@
+//! Which link a ring works on. A link comes and goes behind the ring's back; the ring notices at its next sync.
+
+use std::sync::Arc;
+
+use ringway_memif::Link;
+
+use super::core::Core;
+use crate::count::{Field, RingStats};
+
+/// A ring's hold on a link.
+#[derive(Debug)]
+pub(super) struct Attachment {
+    index: usize,
+    generation: u64,
+    link: Option<Arc<Link>>,
+    stats: RingStats,
+}
+
+impl Attachment {
+    /// Of ring `index`, to no link.
+    pub(super) fn new(index: usize, stats: RingStats) -> Self {
+        Self { index, generation: 0, link: None, stats }
+    }
+
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether the link is the one of the port now, or there is none.
+    #[inline]
+    pub(super) fn is_current(&self, core: &Core) -> bool {
+        self.generation == core.generation()
+    }
+
+    /// The link that it holds.
+    #[inline]
+    pub(super) fn link(&self) -> Option<Arc<Link>> {
+        self.link.clone()
+    }
+
+    /// Takes the link of the port now.
+    pub(super) fn renew(&mut self, core: &Core) -> Option<Arc<Link>> {
+        self.take(core.link())
+    }
+
+    /// Takes the next link of the port that frames may come from, which may have ended already.
+    pub(super) fn advance(&mut self, core: &Core) -> Option<Arc<Link>> {
+        self.take(core.link_after(self.generation))
+    }
+
+    /// Counts how often the link changed.
+    fn take(&mut self, (generation, link): (u64, Option<Arc<Link>>)) -> Option<Arc<Link>> {
+        self.stats.count(Field::LinkChanges, generation.wrapping_sub(self.generation));
+        self.generation = generation;
+        self.link.clone_from(&link);
+        link
+    }
+}
