@@ -60,14 +60,21 @@ impl<'a> Target<'a> {
         Self { link, ring, descriptors: ring.ring.descriptors() }
     }
 
-    /// The slots that are free, and the slots that the receiver has not given back.
-    fn free(&self, at: u16) -> std::result::Result<u16, Reason> {
+    /// The slots that are free, and up to which counter the receiver gave slots back. A server may find slots that were never posted:
+    /// they count as not given back.
+    fn free(&self, at: u16, given_back: u16) -> std::result::Result<(u16, u16), Reason> {
         let size = self.ring.ring.size();
-        let free = match self.ring.buffers {
-            Some(_) => size.checked_sub(at.wrapping_sub(self.ring.ring.tail())),
-            None => Some(self.ring.ring.head().wrapping_sub(at)).filter(|&free| free <= size),
-        };
-        free.ok_or(Reason::Counter)
+        if self.ring.buffers.is_none() {
+            let free = self.ring.ring.head().wrapping_sub(at);
+            return if free <= size {
+                Ok((free, at.wrapping_sub(size - free)))
+            } else {
+                Err(Reason::Counter)
+            };
+        }
+        let tail = self.ring.ring.tail();
+        let moved_on = tail.wrapping_sub(given_back) <= at.wrapping_sub(given_back);
+        if moved_on { Ok((size - at.wrapping_sub(tail), tail)) } else { Err(Reason::Counter) }
     }
 
     /// The empty buffer at a counter. One that the peer posted is checked.
@@ -142,8 +149,8 @@ impl MemifTx {
 
     /// Finds out how many slots of the shared ring are free.
     fn look_back(&mut self, target: &Target<'_>) -> std::result::Result<u16, Reason> {
-        let free = target.free(self.at)?;
-        self.given_back = self.at.wrapping_sub(target.ring.ring.size() - free);
+        let (free, given_back) = target.free(self.at, self.given_back)?;
+        self.given_back = given_back;
         Ok(free)
     }
 
