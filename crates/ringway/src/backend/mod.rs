@@ -68,6 +68,7 @@ pub(crate) mod outside;
 pub(crate) mod packet;
 pub(crate) mod pcap;
 pub(crate) mod pipe;
+mod slots;
 pub(crate) mod vale;
 pub(crate) mod wrap;
 pub(crate) mod xdp;

@@ -5,9 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Weak};
 
 use super::core::{Core, Lost, MAX_FRAME};
-use crate::abi::Slot;
-use crate::abi::layout::{MAX_CHAIN, NS_MOREFRAG};
-use crate::count::{DropReason, Field, RingStats};
+use crate::backend::slots::{Fate, Slots};
+use crate::count::{DropReason, RingStats};
 use crate::error::{Error, Result};
 use crate::ring::{RingView, RxSync};
 use crate::sys::fd::Watch;
@@ -46,96 +45,6 @@ struct Large {
     done: usize,
 }
 
-/// The slots being filled, and what was counted since the sync began.
-#[derive(Debug, Default)]
-struct Slots {
-    tail: u32,
-    /// End of the free ones.
-    end: u32,
-    frames_in: u64,
-    frames_out: u64,
-    bytes: u64,
-}
-
-/// Whether a frame is settled, delivered or dropped by name, or has to wait for room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Settled,
-    Waits,
-}
-
-impl Slots {
-    /// Slots for `len` bytes, or why there will never be enough.
-    #[inline]
-    fn need(ring: &RingView, len: usize) -> std::result::Result<u32, DropReason> {
-        if len <= ring.buf_size() as usize {
-            return Ok(1);
-        }
-        let need = len.div_ceil(ring.buf_size() as usize) as u32;
-        if need > MAX_CHAIN || need >= ring.num() { Err(DropReason::TooLong) } else { Ok(need) }
-    }
-
-    #[inline]
-    fn has(&self, ring: &RingView, need: u32) -> bool {
-        ring.dist(self.tail, self.end) >= need
-    }
-
-    /// Passes slots on with a frame, for which there is room. A program that lost a slot's buffer
-    /// gets the slots up to that one, which is empty. It finds the frame bad and counts a drop, not
-    /// a delivery.
-    #[inline]
-    fn put(&mut self, ring: &RingView, bytes: &[u8]) {
-        let size = ring.buf_size() as usize;
-        let (first, rest) = bytes.split_at(bytes.len().min(size));
-        self.frames_in += 1;
-        self.frames_out += 1;
-        self.bytes += bytes.len() as u64;
-        if self.put_part(ring, first, !rest.is_empty()) && !rest.is_empty() {
-            let last = rest.len().div_ceil(size) - 1;
-            let mut parts = rest.chunks(size).enumerate();
-            while parts.next().is_some_and(|(k, part)| self.put_part(ring, part, k < last)) {}
-        }
-    }
-
-    #[inline]
-    fn put_part(&mut self, ring: &RingView, part: &[u8], more: bool) -> bool {
-        let flags = if more { NS_MOREFRAG } else { 0 };
-        let slot = Slot { len: part.len() as u16, flags, ..ring.slot(self.tail) };
-        let good = ring.valid(slot);
-        if good {
-            ring.write(slot, part);
-        }
-        ring.set_slot(self.tail, if good { slot } else { Slot::from_word(0) });
-        self.tail = ring.next(self.tail);
-        good
-    }
-
-    /// The same for a segment that fits one buffer, written right there.
-    fn put_segment(&mut self, ring: &RingView, segments: &Segments<'_>, index: usize) {
-        let slot = Slot { len: segments.len(index) as u16, flags: 0, ..ring.slot(self.tail) };
-        let good = ring.valid(slot);
-        if good {
-            ring.fill(slot, |buf| segments.write(index, buf));
-        }
-        ring.set_slot(self.tail, if good { slot } else { Slot::from_word(0) });
-        self.tail = ring.next(self.tail);
-        self.frames_in += 1;
-        self.frames_out += 1;
-        self.bytes += segments.len(index) as u64;
-    }
-
-    fn drop(&mut self, stats: &RingStats, why: DropReason) {
-        self.frames_in += 1;
-        stats.drop(why, 1);
-    }
-
-    fn count(&mut self, stats: &RingStats) {
-        stats.count(Field::In, std::mem::take(&mut self.frames_in));
-        stats.count(Field::Out, std::mem::take(&mut self.frames_out));
-        stats.count(Field::Bytes, std::mem::take(&mut self.bytes));
-    }
-}
-
 impl Receiver {
     pub(super) fn new(core: Arc<Core>, socket: PacketRx, left: Left, stats: RingStats) -> Result<Self> {
         let watch = Watch::new().map_err(|e| Error::io(&core.name, "epoll_create failed", e))?;
@@ -168,7 +77,7 @@ impl Receiver {
             let Some(frame) = self.socket.peek() else { break };
             losing |= frame.losing;
             let fate = if is_plain(&frame) {
-                Ok(plain(&mut self.slots, ring, &frame.bytes[SPARE..], &self.stats))
+                Ok(self.slots.place(ring, &frame.bytes[SPARE..], &self.stats))
             } else {
                 special(&mut self.slots, ring, frame, self.left, &self.stats)
             };
@@ -242,9 +151,9 @@ impl Receiver {
         let frame = &self.scratch[large.start..large.end];
         let first = self.slots.tail;
         let fate = if large.offload.is_none() {
-            plain(&mut self.slots, ring, frame, &self.stats)
+            self.slots.place(ring, frame, &self.stats)
         } else if self.left.gso == Gso::Carry {
-            let fate = plain(&mut self.slots, ring, frame, &self.stats);
+            let fate = self.slots.place(ring, frame, &self.stats);
             if self.slots.tail != first
                 && let Some(word) = large.offload.to_word()
             {
@@ -362,18 +271,7 @@ fn is_plain(frame: &PacketFrame<'_>) -> bool {
         && frame.bytes.len() == SPARE + frame.len
 }
 
-/// Puts a finished frame into slots, or drops it.
-#[inline]
-fn plain(slots: &mut Slots, ring: &RingView, bytes: &[u8], stats: &RingStats) -> Fate {
-    match Slots::need(ring, bytes.len()) {
-        Err(why) => slots.drop(stats, why),
-        Ok(need) if !slots.has(ring, need) => return Fate::Waits,
-        Ok(_) => slots.put(ring, bytes),
-    }
-    Fate::Settled
-}
-
-/// Finishes a frame's checksum and puts its tag back where it lies, then as [`plain`].
+/// Finishes a frame's checksum and puts its tag back where it lies, then as [`Slots::place`].
 fn special(
     slots: &mut Slots,
     ring: &RingView,
@@ -408,7 +306,7 @@ fn special(
         slots.drop(stats, DropReason::TooShort);
         return Ok(Fate::Settled);
     }
-    Ok(plain(slots, ring, &frame.bytes[start..], stats))
+    Ok(slots.place(ring, &frame.bytes[start..], stats))
 }
 
 fn finish(frame: &mut [u8], offload: &Offload, left: Left) -> std::result::Result<(), DropReason> {
