@@ -14,6 +14,7 @@ all: setup
 	$(CARGO) build --release -p ringway-c
 	@install -d $(BUILT)
 	crates/ringway-c/c-library link $(TARGET)/libringway_c.a $(BUILT)
+	crates/ringway-dpdk/build $(BUILT)
 	@install -m 755 $(TARGET)/ringway $(TARGET)/libringway_preload.so $(TARGET)/libringway_netmap.so $(BUILT)/
 
 setup:
@@ -99,6 +100,9 @@ install:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ringway
 	install -m 755 $(BUILT)/ringway $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILT)/libringway_preload.so $(BUILT)/libringway_netmap.so $(DESTDIR)$(PREFIX)/lib/ringway/
+	if [ -e $(BUILT)/libringway_dpdk.so ]; then \
+		install -m 644 $(BUILT)/libringway_dpdk.so $(DESTDIR)$(PREFIX)/lib/ringway/; \
+	fi
 	for name in libpcap.so.0.8 libpcap.so.1 libpcap.so; do \
 		ln -sf libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/$$name; \
 	done

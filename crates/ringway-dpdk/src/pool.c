@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Buffers of ports, and the threads that use them.
+ *
+ * Each port has a pool. A frame that it sent may lie in a ring of another port of the process (net_ring) when it closes: its pool then
+ * stays until the last buffer is back. DPDK caches free buffers for each thread that has a number with it. Threads of the program get
+ * one at their first burst; a thread that ends, or that gets none, keeps no buffer.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <rte_lcore.h>
+#include <rte_mempool.h>
+
+#include "inside.h"
+
+#define CACHE 64
+#define CACHED_BY_THREADS (16 * CACHE * 3 / 2)
+
+/* Pools of closed ports with buffers elsewhere; the lock of port.c guards them. There are no more than ports were ever open at once
+ * with frames in each other's rings. */
+struct old_pool {
+	struct old_pool *next;
+	struct rte_mempool *pool;
+};
+
+static struct old_pool *old_pools;
+static unsigned int pools_made;
+
+static __thread bool is_known;
+static pthread_key_t thread_end;
+static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
+
+static void free_old_pools(void)
+{
+	struct old_pool **at = &old_pools;
+	while (*at != NULL) {
+		struct old_pool *old = *at;
+		if (!rte_mempool_full(old->pool)) {
+			at = &old->next;
+			continue;
+		}
+		*at = old->next;
+		rte_mempool_free(old->pool);
+		free(old);
+	}
+}
+
+struct rte_mempool *make_pool(uint32_t buffers, uint32_t room)
+{
+	char name[RTE_MEMPOOL_NAMESIZE];
+	free_old_pools();
+	snprintf(name, sizeof(name), "ringway-%u", pools_made++);
+	return rte_pktmbuf_pool_create(name, buffers + CACHED_BY_THREADS, CACHE, 0, room + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+}
+
+void give_pool_back(struct rte_mempool *pool)
+{
+	struct old_pool *old = malloc(sizeof(*old));
+	if (old == NULL)
+		return; /* the pool stays for good */
+	*old = (struct old_pool){ .next = old_pools, .pool = pool };
+	old_pools = old;
+	free_old_pools();
+}
+
+static void flush_cache(struct rte_mempool *pool, void *argument)
+{
+	(void)argument;
+	rte_mempool_cache_flush(NULL, pool);
+}
+
+static void forget_thread(void *argument)
+{
+	(void)argument;
+	rte_mempool_walk(flush_cache, NULL);
+	rte_thread_unregister();
+}
+
+static void make_key(void)
+{
+	pthread_key_create(&thread_end, forget_thread);
+}
+
+void know_thread(void)
+{
+	if (likely(is_known))
+		return;
+	is_known = true;
+	if (rte_lcore_id() != LCORE_ID_ANY || rte_thread_register() != 0)
+		return;
+	pthread_once(&thread_end_once, make_key);
+	pthread_setspecific(thread_end, &is_known);
+}
