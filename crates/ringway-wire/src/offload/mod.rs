@@ -106,8 +106,8 @@ pub enum Gso {
     Segment,
     /// They are received whole, unfinished, over several slots if need be: `RxFrame::offload` tells what
     /// is left to be done. Ports of a switch so receive what enters it at tc for them alone; who
-    /// opens such a port next may find some that were not read. `forward` hands them on to `packet:` ports, and drops them as `bad_offload`
-    /// where the other port is of another kind. Forwarding TCP between two hosts of one machine so takes a fraction of
+    /// opens such a port next may find some that were not read. `forward` hands them on to `packet:` and `dpdk:` ports, and drops them as
+    /// `bad_offload` where the other port is of another kind. Forwarding TCP between two hosts of one machine so takes a fraction of
     /// the work.
     Carry,
 }

@@ -59,6 +59,7 @@
 //! ```
 
 mod beside_host;
+pub(crate) mod dpdk;
 pub(crate) mod ebpf;
 pub(crate) mod link;
 mod link_claims;

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::backend::outside::{self, Backend};
-use crate::backend::{ebpf, memif, null, packet, pcap, pipe, vale, wrap, xdp};
+use crate::backend::{dpdk, ebpf, memif, null, packet, pcap, pipe, vale, wrap, xdp};
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::name::{PortName, Text, bad, parse};
 use crate::port::{Kind, Open, refuse_send_only};
@@ -17,7 +17,7 @@ const AUTO: Kind =
     Kind { scheme: "auto", goes_on: false, parse: parse::auto, refuses: refuse_send_only, open: Open::Best };
 
 /// Where a new backend has its row.
-static KINDS: [&Kind; 13] = [
+static KINDS: [&Kind; 14] = [
     &AUTO,
     &ebpf::KIND,
     &xdp::KIND,
@@ -26,6 +26,7 @@ static KINDS: [&Kind; 13] = [
     &vale::KIND,
     &memif::KIND,
     &pcap::KIND,
+    &dpdk::KIND,
     &null::KIND,
     &pipe::LOOP,
     &wrap::tap::KIND,

@@ -6,6 +6,7 @@
 
 pub(crate) mod bridge;
 pub(crate) mod containers;
+pub(crate) mod dpdk;
 pub(crate) mod flood;
 pub(crate) mod foreign;
 pub(crate) mod host;

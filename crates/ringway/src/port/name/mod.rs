@@ -1,6 +1,7 @@
 //! Port names: `subsystem:name` and what follows.
 
 pub(crate) mod around;
+pub(crate) mod dpdk;
 mod memif;
 mod options;
 pub(crate) mod parse;

@@ -19,6 +19,7 @@ use super::options::{FaultOptions, TapOptions, TraceOptions};
 /// | `pcap:FILE[@OPTION]...` | a capture file; options `write`, `top`, `xN` (N times as fast), `loop` |
 /// | `vale0:p1` | port `p1` of switch `vale0`; made if there is none and the caller may |
 /// | `memif:SOCKET[,OPTION]...` | shared memory with a program of DPDK, VPP or Ringway that meets this one at SOCKET, a path or `@NAME` |
+/// | `dpdk:DEVARGS[@queues=N][@mtu=N]` | a device of DPDK by its arguments: `dpdk:net_tap0,iface=tap0`, `dpdk:0000:03:00.0`. It needs the plugin `libringway_dpdk.so` |
 /// | `null:`, `null:LEN` | endless source of frames of LEN bytes (60), discards what is sent |
 /// | `loop:` | what is sent comes back |
 /// | `SCHEME:REST` | a port of a backend that the program has [registered](crate::register_backend) |
@@ -95,6 +96,15 @@ pub enum PortName {
         socket: String,
         /// Which interface, and how.
         options: MemifOptions,
+    },
+    /// A device of DPDK.
+    Dpdk {
+        /// DPDK's arguments of the device: its name, and what its driver is to know.
+        devargs: String,
+        /// Queues of each direction, one ring each.
+        queues: u32,
+        /// The MTU; `None` for the device's own.
+        mtu: Option<u32>,
     },
     /// Endless source and sink.
     Null {
@@ -225,7 +235,7 @@ impl PortName {
             }
             (Some(a), Some(b)) => a == b,
             _ => {
-                matches!(self.innermost(), Self::Pipe { .. } | Self::Vale { .. })
+                matches!(self.innermost(), Self::Pipe { .. } | Self::Vale { .. } | Self::Dpdk { .. })
                     && self.innermost() == other.innermost()
             }
         }
@@ -257,6 +267,7 @@ impl PortName {
             Self::Pcap { .. } => "pcap",
             Self::Vale { switch, .. } => switch,
             Self::Memif { .. } => "memif",
+            Self::Dpdk { .. } => "dpdk",
             Self::Null { .. } => "null",
             Self::Loop => "loop",
             Self::Tap { .. } => "tap",

@@ -37,6 +37,13 @@ impl fmt::Display for PortName {
                     }
                 }
             }
+            Self::Dpdk { devargs, queues, mtu } => {
+                write!(f, "dpdk:{devargs}")?;
+                if *queues != 1 {
+                    write!(f, "@queues={queues}")?;
+                }
+                mtu.map_or(Ok(()), |mtu| write!(f, "@mtu={mtu}"))
+            }
             Self::Vale { switch, port } => write!(f, "{switch}:{port}"),
             Self::Memif { socket, options } => write!(f, "memif:{socket}{options}"),
             Self::Null { len: 60 } => write!(f, "null:"),

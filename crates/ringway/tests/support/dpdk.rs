@@ -1,0 +1,73 @@
+//! DPDK's plugin in tests, and its testpmd.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use ringway_lab::program::{Program, Signs};
+use ringway_lab::{Lab, TemporaryFolder};
+
+/// A namespace, when the plugin is built, testpmd is there and the process is root; else `None` with a loud word.
+pub(crate) fn new_lab() -> Option<Lab> {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    let found = *FOUND.get_or_init(|| {
+        // target/debug/deps/TEST: the plugin lies where the command does.
+        let exe = std::env::current_exe().unwrap();
+        let dir: PathBuf = exe.ancestors().nth(2).unwrap().into();
+        // SAFETY: the first thing that a test does; the others wait for it.
+        unsafe { std::env::set_var("RINGWAY_LIB", &dir) };
+        dir.join("libringway_dpdk.so").exists()
+    });
+    if !found {
+        eprintln!("SKIP: libringway_dpdk.so is not built: run `crates/ringway-dpdk/build target/debug`");
+        return None;
+    }
+    super::new_lab()
+}
+
+/// A running testpmd with one device, which sends back what it receives.
+pub(crate) struct Testpmd {
+    program: Program,
+    _folder: TemporaryFolder,
+}
+
+impl Testpmd {
+    /// Starts it; `None` with a loud word where it is not installed.
+    pub(crate) fn start(lab: &Lab, device: &str) -> Option<Self> {
+        if Command::new("dpdk-testpmd").arg("--version").output().is_err() {
+            eprintln!("SKIP: dpdk-testpmd is not installed (Debian's dpdk-dev)");
+            return None;
+        }
+        let folder = TemporaryFolder::reserve("/run/dpdk".as_ref());
+        let mut command = Command::new("stdbuf"); // else it says nothing before it ends
+        command.args([
+            "-oL",
+            "dpdk-testpmd",
+            "--no-huge",
+            "--no-pci",
+            "--no-telemetry",
+            "--no-shconf",
+            "-m",
+            "128",
+        ]);
+        command.args(["--file-prefix", &folder.name(), "--lcores", "0@0,1@(0,1)", "--vdev", device, "--"]);
+        command.args([
+            "--nb-cores=1",
+            "--no-mlockall",
+            "--total-num-mbufs=4096",
+            "--no-flush-rx",
+            "-i",
+            "--forward-mode=io",
+        ]);
+        let signs = Signs { ready: |line| line == "Done", complaint: |line| line.contains("rror") };
+        let mut program = Program::start("testpmd", command, Some(lab.name()), signs).unwrap();
+        program.ask("start", |line| line.contains("packet forwarding - ports=1").then_some(())).unwrap();
+        Some(Self { program, _folder: folder })
+    }
+
+    /// Ends it, resting first: it would use memory of a far end that is gone.
+    pub(crate) fn end(mut self) {
+        self.program.ask("stop", |line| line.starts_with("Done.").then_some(())).unwrap();
+        self.program.end().unwrap();
+    }
+}
