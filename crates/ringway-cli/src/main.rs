@@ -98,6 +98,7 @@ Ports:
   pipe:NAME{ID and pipe:NAME}ID  the two ends of a pipe
   pcap:FILE[@top|@x2|@loop|@write]  a capture file, to replay or to write
   vale0:p1                     a port of a switch; ringway switch makes both
+  dpdk:DEVARGS[@queues=N]      a device of DPDK, by a plugin: dpdk:net_tap0,iface=tap0
   null: null:LEN loop:         endless source and sink; what is sent comes back
   tap:file=F,port=PORT         PORT, with a copy of what passes in a capture file
   trace:port=PORT              PORT, with a line on standard error for each frame
