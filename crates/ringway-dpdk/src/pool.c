@@ -15,7 +15,7 @@
 
 #include "inside.h"
 
-#define CACHE 64
+#define CACHE 128
 #define CACHED_BY_THREADS (16 * CACHE * 3 / 2)
 
 /* Pools of closed ports with buffers elsewhere; the lock of port.c guards them. There are no more than ports were ever open at once

@@ -16,6 +16,8 @@ fn exchange(port: &mut Port) {
         "the link comes up",
         || if port.link_up().unwrap() { Ok(()) } else { Err("it is down".into()) },
     );
+    // A client offers no buffers before it first receives.
+    port.rx[0].sync().unwrap();
     let mut flow = Flow::new(7);
     for round in 0..100 {
         flow.send(&mut port.tx[0], [60, 64, 1000, 1514][round % 4], 50);
@@ -74,6 +76,5 @@ fn testpmd_is_the_server_of_a_port() {
     let mut port = open(&lab, &name);
     exchange(&mut port);
     assert_closed(&port, 5000);
-    drop(port);
     testpmd.end();
 }

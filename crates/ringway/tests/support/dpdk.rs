@@ -65,9 +65,11 @@ impl Testpmd {
         Some(Self { program, _folder: folder })
     }
 
-    /// Ends it, resting first: it would use memory of a far end that is gone.
+    /// Ends it, resting first: each end would use memory of a far end that is gone.
     pub(crate) fn end(mut self) {
-        self.program.ask("stop", |line| line.starts_with("Done.").then_some(())).unwrap();
+        self.program
+            .ask("stop", |line| line.contains("Accumulated forward statistics").then_some(()))
+            .unwrap();
         self.program.end().unwrap();
     }
 }
