@@ -8,6 +8,7 @@
 mod support;
 
 use std::net::UdpSocket;
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use ringway::{DropReason, ErrorKind, Gso, OpenOptions, Pairing, Port, Waiter, forward};
@@ -18,7 +19,8 @@ use ringway_wire::offload::SegmentKind;
 use support::dpdk::new_lab;
 use support::offload::{Sender, on_a_wire, unfinished};
 use support::{
-    Flow, LIMIT, assert_balanced, assert_clear, eventually, open, open_all, promiscuity, try_open, whole,
+    Flow, LIMIT, Wait, assert_balanced, assert_clear, eventually, open, open_all, promiscuity, readable,
+    try_open, whole,
 };
 
 /// A namespace with the veth pair a0-a1.
@@ -198,20 +200,16 @@ fn devices_share_a_region() {
 fn a_sleeper_wakes_when_a_frame_comes() {
     let Some(lab) = new_lab() else { return };
     let mut port = open(&lab, "dpdk:net_ring6");
-    let mut waiter = Waiter::new(Duration::ZERO).unwrap();
     let Port { rx, tx, .. } = &mut port;
     let mut flow = Flow::new(1);
-    std::thread::scope(|scope| {
-        let (tx, sent) = (&mut tx[0], &mut flow);
-        scope.spawn(move || {
-            std::thread::sleep(Duration::from_millis(20)); // long enough that the other sleeps, mostly
-            sent.send(tx, 60, 1);
-        });
-        while !waiter.wait(&mut [&mut rx[0]], LIMIT).unwrap() {}
-    });
-    assert_eq!(flow.take(&mut rx[0]), 1);
+    for _ in 0..10 {
+        assert!(!rx[0].arm().unwrap(), "nothing is there");
+        flow.send(&mut tx[0], 60, 1);
+        assert!(readable(Wait::Poll, rx[0].as_fd().as_raw_fd(), LIMIT.as_millis() as i32));
+        assert_eq!(flow.take(&mut rx[0]), 1);
+        assert!(!readable(Wait::Poll, rx[0].as_fd().as_raw_fd(), 0), "nobody asked");
+    }
     // A frame that comes between a sync and the sleep is found at once.
-    rx[0].sync().unwrap();
     flow.send(&mut tx[0], 60, 1);
     assert!(rx[0].arm().unwrap());
     assert_eq!(flow.take(&mut rx[0]), 1);
