@@ -175,6 +175,16 @@ impl Client {
         let mut c2s: Vec<_> =
             all.map(|(((ring, _), bell), buffers)| LinkRing { ring, bell, buffers }).collect();
         let s2c = c2s.split_off(rings.into());
+        s2c.iter().for_each(post_all);
         Some(Link { role: Role::Client, regions, c2s, s2c, peer: text(peer) })
+    }
+}
+
+/// Gives the server all buffers of a ring that it sends on. Not before the link is up: DPDK's server clears both counters of each ring
+/// when it connects.
+fn post_all(LinkRing { ring, buffers, .. }: &LinkRing) {
+    if let Some(buffers) = buffers {
+        (0..ring.size()).for_each(|slot| ring.descriptors().write(slot, buffers.of_slot(slot)));
+        ring.set_head(ring.size());
     }
 }

@@ -55,6 +55,7 @@ fn both_sides_see_the_same_memory() {
     let mut bytes = [0; 4];
     server.memory(seen, 4).unwrap().read(seen.offset as usize, &mut bytes);
     assert_eq!(&bytes, b"ring");
+    assert_eq!(client.rx(0).unwrap().ring.head(), 16, "the server has all buffers");
     tx.bell.ring().unwrap();
     let poll = fd::Epoll::new().unwrap();
     poll.add(rx.bell.as_fd()).unwrap();

@@ -58,19 +58,9 @@ pub(crate) fn make(rings: u16, log2: u8, size: Option<u32>) -> Result<OwnMemory,
         ring.lay_out();
         made.rings.push((ring, at));
         let base = first_buffer + k * of_ring;
-        let buffers = size.map(|size| Buffers { region: 0, base, stride, size });
-        if let Some(buffers) = buffers.filter(|_| k >= usize::from(rings)) {
-            post_all(&made.rings[k].0, &buffers);
-        }
-        made.buffers.push(buffers);
+        made.buffers.push(size.map(|size| Buffers { region: 0, base, stride, size }));
     }
     Ok(made)
-}
-
-/// Gives a server all buffers of the ring that it sends on.
-fn post_all(ring: &Ring, buffers: &Buffers) {
-    (0..ring.size()).for_each(|slot| ring.descriptors().write(slot, buffers.of_slot(slot)));
-    ring.set_head(ring.size());
 }
 
 #[cfg(test)]
@@ -110,7 +100,6 @@ mod tests {
         }
         assert!(spans.windows(2).all(|w| w[0].1 <= w[1].0) && spans.last().unwrap().1 <= made.mem.bytes());
         assert!(made.rings.iter().all(|(ring, at)| ring.has_cookie() && at % 64 == 0));
-        assert_eq!(made.rings.iter().map(|(ring, _)| ring.head()).collect::<Vec<_>>(), [0, 0, 16, 16]);
         assert!(fd::has_sealed_size(made.file.as_fd()));
         assert!(make(256, 14, Some(65536)).is_err());
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ringway_lab::program::{Program, Signs};
 use ringway_lab::{Lab, TemporaryFolder};
@@ -29,15 +29,25 @@ pub(crate) fn new_lab() -> Option<Lab> {
 pub(crate) struct Testpmd {
     program: Program,
     _folder: TemporaryFolder,
+    /// Each one spins on the CPUs: one at a time.
+    _alone: MutexGuard<'static, ()>,
 }
+
+static ALONE: Mutex<()> = Mutex::new(());
 
 impl Testpmd {
     /// Starts it; `None` with a loud word where it is not installed.
     pub(crate) fn start(lab: &Lab, device: &str) -> Option<Self> {
+        Self::start_with(lab, device, &[], &[])
+    }
+
+    /// The same with more arguments for DPDK, and for testpmd itself.
+    pub(crate) fn start_with(lab: &Lab, device: &str, dpdk: &[&str], own: &[&str]) -> Option<Self> {
         if Command::new("dpdk-testpmd").arg("--version").output().is_err() {
             eprintln!("SKIP: dpdk-testpmd is not installed (Debian's dpdk-dev)");
             return None;
         }
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = TemporaryFolder::reserve("/run/dpdk".as_ref());
         let mut command = Command::new("stdbuf"); // else it says nothing before it ends
         command.args([
@@ -50,7 +60,8 @@ impl Testpmd {
             "-m",
             "128",
         ]);
-        command.args(["--file-prefix", &folder.name(), "--lcores", "0@0,1@(0,1)", "--vdev", device, "--"]);
+        command.args(["--file-prefix", &folder.name(), "--lcores", "0@0,1@(0,1)", "--vdev", device]);
+        command.args(dpdk).arg("--");
         command.args([
             "--nb-cores=1",
             "--no-mlockall",
@@ -59,17 +70,28 @@ impl Testpmd {
             "-i",
             "--forward-mode=io",
         ]);
+        command.args(own);
         let signs = Signs { ready: |line| line == "Done", complaint: |line| line.contains("rror") };
         let mut program = Program::start("testpmd", command, Some(lab.name()), signs).unwrap();
         program.ask("start", |line| line.contains("packet forwarding - ports=1").then_some(())).unwrap();
-        Some(Self { program, _folder: folder })
+        Some(Self { program, _folder: folder, _alone: alone })
     }
 
     /// Ends it, resting first: each end would use memory of a far end that is gone.
     pub(crate) fn end(mut self) {
+        self.rest();
+        self.end_resting();
+    }
+
+    /// It forwards nothing any more, and keeps its device.
+    pub(crate) fn rest(&mut self) {
         self.program
             .ask("stop", |line| line.contains("Accumulated forward statistics").then_some(()))
             .unwrap();
-        self.program.end().unwrap();
+    }
+
+    /// Kills one that rests: DPDK 22.11 sometimes waits for ever for its own thread of interrupts when it is asked to end.
+    pub(crate) fn end_resting(self) {
+        drop(self);
     }
 }

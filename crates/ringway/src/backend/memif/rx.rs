@@ -105,6 +105,15 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Takes the mark of a chain from the slot at a counter. Some senders (DPDK 22.11) set it, and do not clear it when they use the slot
+    /// again for a frame by itself.
+    fn clear_chain(&self, at: u16) {
+        if self.ring.buffers.is_none() {
+            let d = self.descriptors.read(at);
+            self.descriptors.write_len(at, d.len, false, d.region);
+        }
+    }
+
     /// Publishes that the slots before `at` were taken.
     fn publish(&self, at: u16) {
         match self.ring.buffers {
@@ -244,6 +253,7 @@ impl MemifRx {
             }
         }
         for _ in 0..used {
+            source.clear_chain(self.at);
             source.post(self.at);
             self.at = self.at.wrapping_add(1);
         }
