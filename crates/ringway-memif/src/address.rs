@@ -165,7 +165,12 @@ fn bind_in_directory(socket: &OwnedFd, path: &Path, access: Access, port: &str) 
             .cure("name a file, e.g. /run/memif.sock")
     })?;
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    let dir = PrivateDir::open(parent)?;
+    let dir = PrivateDir::open(parent).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => e,
+        _ => {
+            e.cure("name a socket in a directory that this user alone may write in, or @NAME without a file")
+        }
+    })?;
     // One process at a time looks at a socket that is there already, and replaces it.
     flock(&dir, FlockOperation::LockExclusive)
         .map_err(|e| Error::io(port, "locking the directory failed", e.into()))?;

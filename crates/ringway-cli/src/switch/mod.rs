@@ -9,6 +9,7 @@ mod add;
 mod del;
 mod fdb;
 mod list;
+mod memif;
 mod names;
 mod port;
 mod reload;
@@ -64,6 +65,7 @@ Examples:
   ringway pkt-gen -i vale0:p1 -f rx                 # alice receives; no root
   ringway pkt-gen -i vale0:p2 -f tx                 # root sends from an ephemeral port
   ringway switch add vale0:eth1                     # an interface becomes a port
+  ringway switch port add vale0:m1 --memif /run/memif.sock  # a program of DPDK or VPP becomes one
   ringway switch list                               # what there is
   ringway switch stats vale0 -w 1                   # its counters, every second
   ringway switch fdb list vale0                     # the addresses it knows

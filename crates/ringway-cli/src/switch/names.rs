@@ -1,5 +1,6 @@
 //! Names of switches and their ports on the command line.
 
+use std::fmt;
 use std::str::FromStr;
 
 use ringway::pinned::is_router;
@@ -31,6 +32,12 @@ pub(super) struct OnePort {
 pub(super) struct PortOf {
     pub(super) switch: String,
     pub(super) port: String,
+}
+
+impl fmt::Display for PortOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.switch, self.port)
+    }
 }
 
 impl FromStr for PortOf {

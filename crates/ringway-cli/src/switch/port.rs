@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use clap::Subcommand;
+use ringway::PortName;
 use ringway::pinned::is_router;
 use ringway::switch::{PortAccess, Switch, SwitchPort};
 use serde_json::json;
 
 use super::access::AccessOptions;
+use super::memif::{MEMIF, Serve, in_background, memif};
 use super::names::{OnePort, PortOf};
 use super::set::{Said, Set, Show, find, print};
 use crate::console::{Console, note};
@@ -21,6 +23,7 @@ pub(super) enum Command {
     Del(Del),
     Set(Set),
     Show(Show),
+    Serve(Serve),
     #[command(hide = true)]
     Conf(Set),
 }
@@ -32,6 +35,7 @@ impl Command {
             Self::Del(del) => del.run(console),
             Self::Set(set) => set.run(console),
             Self::Show(show) => show.run(console),
+            Self::Serve(serve) => serve.run(console),
             Self::Conf(set) => set.run_or_show(console),
         }
     }
@@ -47,7 +51,8 @@ Examples:
   ringway switch port add vale0:p1
   ringway switch port add vale0:p{4..99}             # as bash reads it
   ringway switch port add vale0:p2 --owner alice
-  ringway switch port add vale0:p3 --group netops    # mode 660")]
+  ringway switch port add vale0:p3 --group netops    # mode 660
+  ringway switch port add vale0:m1 --memif /run/memif.sock,id=1   # for a program of DPDK or VPP")]
 pub(super) struct Add {
     /// The ports as SWITCH:PORT; the name of a port has 1 to 31 letters, digits, _ or -
     #[arg(value_name = "SWITCH:PORT", required = true)]
@@ -55,6 +60,10 @@ pub(super) struct Add {
 
     #[command(flatten)]
     to: AccessOptions,
+
+    /// Serve the port in the background to a program of DPDK or VPP, as `ringway switch port serve` does
+    #[arg(long, value_name = MEMIF, value_parser = memif)]
+    memif: Option<PortName>,
 }
 
 impl Add {
@@ -64,6 +73,10 @@ impl Add {
             return Err(Failure::Usage(
                 "name ports of one switch; run the command once for each switch".into(),
             ));
+        }
+        if self.memif.is_some() && self.ports.len() > 1 {
+            let what = "--memif is for one port; run the command once for each port";
+            return Err(Failure::Usage(what.into()));
         }
         let switch = Switch::open(name)?;
         let access = self.to.access(PortAccess::default().mode);
@@ -76,6 +89,15 @@ impl Add {
                 }
                 return Err(e.into());
             }
+        }
+        if let Some(memif) = &self.memif
+            && let Some(of) = self.ports.first()
+            && let Err(failed) = in_background(of, memif, &access)
+        {
+            if let Err(stays) = switch.del_port(&of.port, true) {
+                note(&format!("ringway: {stays}"));
+            }
+            return Err(failed);
         }
         self.ports.iter().try_for_each(|of| print(&switch, of, Said::Access("made"), console))?;
         self.ports.iter().for_each(warn_of_interface);

@@ -165,6 +165,12 @@ pub struct CounterWatch {
 }
 
 impl CounterWatch {
+    /// As [`Port::status`].
+    #[must_use]
+    pub fn status(&self) -> String {
+        self.control.describe()
+    }
+
     /// As [`Port::counters`].
     #[must_use]
     pub fn counters(&self) -> PortCounters {
