@@ -45,6 +45,7 @@ mod crew;
 mod ping;
 mod pong;
 mod progress;
+pub mod queue;
 mod receiver;
 mod sender;
 mod signals;

@@ -1,0 +1,298 @@
+//! The memory of blocks, and the owners of blocks.
+#![allow(
+    unsafe_code,
+    reason = "a block's tokens lie in memory that moves between threads by the block's number"
+)]
+
+use std::alloc::{self, Layout};
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::ring::Ring;
+use super::word::{Held, MOST_TOKENS, NO_BLOCK};
+
+/// Blocks of tokens, of which each has one owner: a slot of a [`Queue`](super::Queue), a [`Block`], or the store itself,
+/// which keeps spare ones.
+#[derive(Debug)]
+pub struct Store<T> {
+    base: NonNull<T>,
+    layout: Layout,
+    /// Bytes from one block to the next: whole pairs of cache lines, so that two blocks share none.
+    stride: usize,
+    room: usize,
+    spare: Ring<AtomicU64>,
+}
+
+// SAFETY: the tokens of a block are reached through its owner alone (see `Block`), and owners may be sent where tokens may.
+unsafe impl<T: Send> Send for Store<T> {}
+// SAFETY: as above; the store itself gives out numbers of blocks by atomics.
+unsafe impl<T: Send> Sync for Store<T> {}
+
+impl<T: Send> Store<T> {
+    /// So many blocks, each with room for `room` tokens.
+    ///
+    /// # Panics
+    /// When `room` is 0 or more than [`MOST_TOKENS`], or there are too many blocks to name or to hold in memory.
+    pub(super) fn new(blocks: usize, room: usize) -> Arc<Self> {
+        assert!((1..=MOST_TOKENS).contains(&room), "{room} tokens a block");
+        assert!((1..NO_BLOCK as usize).contains(&blocks), "{blocks} blocks");
+        let block = Layout::array::<T>(room)
+            .and_then(|l| l.align_to(128))
+            .expect("64 tokens are small")
+            .pad_to_align();
+        let stride = block.size().max(128);
+        let bytes = stride.checked_mul(blocks).expect("so many blocks are more than the address space holds");
+        let layout = Layout::from_size_align(bytes, block.align()).expect("as above");
+        // SAFETY: the layout has a size, because the stride and the number of blocks are not 0.
+        let Some(base) = NonNull::new(unsafe { alloc::alloc(layout) }) else {
+            alloc::handle_alloc_error(layout)
+        };
+        let spare = Ring::of(vec![NO_BLOCK; blocks.next_power_of_two()].into_iter());
+        (0..blocks as u32).for_each(|block| {
+            spare.put(Held { block, tokens: 0 });
+        });
+        Arc::new(Self { base: base.cast(), layout, stride, room, spare })
+    }
+
+    /// A spare block, which is empty; `None` when all are in use.
+    #[must_use]
+    pub fn block(self: &Arc<Self>) -> Option<Block<T>> {
+        let index = self.spare.take(NO_BLOCK)?.block;
+        Some(Block { store: self.clone(), index, start: 0, end: 0 })
+    }
+
+    /// Spare blocks that become the first empty blocks of a ring.
+    pub(super) fn slots(&self, count: usize) -> Option<Vec<u32>> {
+        let taken: Vec<u32> =
+            (0..count).map_while(|_| self.spare.take(NO_BLOCK)).map(|held| held.block).collect();
+        if taken.len() == count {
+            return Some(taken);
+        }
+        taken.into_iter().for_each(|block| self.give(block));
+        None
+    }
+
+    /// Takes an empty block back.
+    pub(super) fn give(&self, block: u32) {
+        // There are as many slots as blocks, so only a look that is out of date finds no room.
+        while self.spare.put(Held { block, tokens: 0 }).is_none() {
+            std::hint::spin_loop();
+        }
+    }
+
+    /// The owner of a block that a ring gave.
+    pub(super) fn owner_of(self: &Arc<Self>, held: Held) -> Block<T> {
+        Block { store: self.clone(), index: held.block, start: 0, end: held.tokens }
+    }
+
+    /// Most tokens in a block.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
+    /// Blocks without an owner.
+    #[must_use]
+    pub fn spare(&self) -> usize {
+        self.spare.full()
+    }
+
+    #[inline]
+    fn at(&self, block: u32, token: usize) -> *mut T {
+        // SAFETY: only numbers that `new` gave out exist, and a token's place lies in its block.
+        unsafe { self.base.byte_add(block as usize * self.stride).add(token).as_ptr() }
+    }
+}
+
+impl<T> Drop for Store<T> {
+    fn drop(&mut self) {
+        // SAFETY: `new` allocated it with this layout. No owner of a block is left, because each keeps the store.
+        unsafe { alloc::dealloc(self.base.as_ptr().cast(), self.layout) }
+    }
+}
+
+/// Up to [`room`](Store::room) tokens, in order: an array that a [`Queue`](super::Queue) takes and gives whole.
+///
+/// The owner of a block is the only one to reach its tokens: the first of them are initialised, from `start` to `end`.
+/// A ring hands a block's number from one owner to the next by an exchange that both orders memory and happens once.
+/// Dropping a block drops its tokens and gives it back to its store.
+pub struct Block<T: Send> {
+    store: Arc<Store<T>>,
+    index: u32,
+    start: u32,
+    end: u32,
+}
+
+impl<T: Send> Block<T> {
+    /// Whether both blocks, or a queue's, are of one store.
+    #[inline]
+    pub(super) fn is_of(&self, store: &Arc<Store<T>>) -> bool {
+        Arc::ptr_eq(&self.store, store)
+    }
+
+    /// Whether no token is in it.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Tokens in it.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    /// Tokens for which there is room behind the last one.
+    #[inline]
+    #[must_use]
+    pub fn free(&self) -> usize {
+        self.store.room - self.end as usize
+    }
+
+    /// The tokens, in order.
+    #[inline]
+    #[must_use]
+    pub fn tokens(&self) -> &[T] {
+        // SAFETY: tokens from `start` to `end` are initialised, and this is the block's only owner.
+        unsafe { std::slice::from_raw_parts(self.store.at(self.index, self.start as usize), self.len()) }
+    }
+
+    /// The tokens, to change in place.
+    #[inline]
+    pub fn tokens_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `tokens`, and `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.store.at(self.index, self.start as usize), self.len()) }
+    }
+
+    /// Appends a token.
+    ///
+    /// # Errors
+    /// The token itself, when there is no room.
+    #[inline]
+    pub fn push(&mut self, token: T) -> Result<(), T> {
+        if self.free() == 0 {
+            return Err(token);
+        }
+        // SAFETY: there is room for one behind `end`, and nothing to drop there.
+        unsafe { self.store.at(self.index, self.end as usize).write(token) };
+        self.end += 1;
+        Ok(())
+    }
+
+    /// Appends tokens of an iterator as far as there is room; returns how many.
+    #[inline]
+    pub fn fill(&mut self, tokens: &mut impl Iterator<Item = T>) -> usize {
+        let first = self.end as usize;
+        for at in first..self.store.room {
+            let Some(token) = tokens.next() else { break };
+            // SAFETY: as in `push`; `end` follows each token, so an iterator that panics leaves the block whole.
+            unsafe { self.store.at(self.index, at).write(token) };
+            self.end += 1;
+        }
+        self.end as usize - first
+    }
+
+    /// Takes the first token out.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        // SAFETY: the token at `start` is initialised; it is moved out once, because `start` passes it.
+        let token = unsafe { self.store.at(self.index, self.start as usize).read() };
+        self.start += 1;
+        self.rewind();
+        Some(token)
+    }
+
+    /// Takes the last token out.
+    #[inline]
+    pub fn pop_last(&mut self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        self.end -= 1;
+        // SAFETY: as in `pop`, for the last one.
+        let token = unsafe { self.store.at(self.index, self.end as usize).read() };
+        self.rewind();
+        Some(token)
+    }
+
+    /// Moves the first tokens, `max` at most, to the end of `out`; returns how many.
+    #[inline]
+    pub fn move_to(&mut self, out: &mut Vec<T>, max: usize) -> usize {
+        let count = self.len().min(max);
+        out.reserve(count);
+        // SAFETY: `reserve` made room, the tokens are initialised, and `start` passes them, so they move once.
+        unsafe {
+            let from = self.store.at(self.index, self.start as usize);
+            std::ptr::copy_nonoverlapping(from, out.as_mut_ptr().add(out.len()), count);
+            out.set_len(out.len() + count);
+        }
+        self.start += count as u32;
+        self.rewind();
+        count
+    }
+
+    /// Drops all tokens.
+    pub fn clear(&mut self) {
+        while self.pop().is_some() {}
+    }
+
+    /// An empty block begins at its beginning.
+    #[inline]
+    fn rewind(&mut self) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    /// What a ring takes over: the block with all its tokens, of which the first one lies at the beginning.
+    #[inline]
+    pub(super) fn held(&mut self) -> Held {
+        if self.start > 0 {
+            let count = self.len();
+            // SAFETY: both ranges lie in the block, and the tokens move once, because `start` and `end` follow.
+            unsafe {
+                std::ptr::copy(
+                    self.store.at(self.index, self.start as usize),
+                    self.store.at(self.index, 0),
+                    count,
+                )
+            };
+            (self.start, self.end) = (0, count as u32);
+        }
+        Held { block: self.index, tokens: self.end }
+    }
+
+    /// Becomes the owner of another block, which a ring gave for this one.
+    #[inline]
+    pub(super) fn become_owner_of(&mut self, held: Held) {
+        (self.index, self.start, self.end) = (held.block, 0, held.tokens);
+    }
+
+    /// Moves tokens from the end of another block to the end of this one, as far as there is room.
+    pub(super) fn pour_from(&mut self, other: &mut Self) {
+        while self.free() > 0
+            && let Some(token) = other.pop_last()
+            && self.push(token).is_ok()
+        {}
+    }
+}
+
+impl<T: Send> Drop for Block<T> {
+    fn drop(&mut self) {
+        self.clear();
+        self.store.give(self.index);
+    }
+}
+
+impl<T: Send + fmt::Debug> fmt::Debug for Block<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.tokens()).finish()
+    }
+}
