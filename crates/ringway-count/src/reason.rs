@@ -41,11 +41,15 @@ pub enum DropReason {
     Storm,
     /// The peer of a shared-memory port went before it read the frame.
     PeerGone,
+    /// A queue of an engine was full: its receivers, or the port that it was for, are too slow.
+    QueueFull,
+    /// The port that it was for failed while the frame was on its way there.
+    PortFailed,
 }
 
 impl DropReason {
     /// All reasons, in the order of their counters.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::RingFull,
         Self::BadSlot,
         Self::TooShort,
@@ -64,6 +68,8 @@ impl DropReason {
         Self::Isolated,
         Self::Storm,
         Self::PeerGone,
+        Self::QueueFull,
+        Self::PortFailed,
     ];
 
     /// Stable name, as printed and exported.
@@ -88,6 +94,8 @@ impl DropReason {
             Self::Isolated => "isolated",
             Self::Storm => "storm",
             Self::PeerGone => "peer_gone",
+            Self::QueueFull => "queue_full",
+            Self::PortFailed => "port_failed",
         }
     }
 
@@ -119,6 +127,12 @@ impl DropReason {
             Self::Module => "it is for the switch's module to say why; `ringway switch list` names its file",
             Self::Vlan => "tag frames as the port's VLANs want it, or change them; see `ringway switch port`",
             Self::Isolated => "one of the two ports must not be isolated for them to reach each other",
+            Self::QueueFull => {
+                "give the engine more receivers or longer queues, or have it hold frames back instead of dropping them"
+            }
+            Self::PortFailed => {
+                "the engine names the failure of the port; open the engine again when it is mended"
+            }
             Self::Storm => "find what sends so many frames to all, or raise the port's storm limit",
             Self::PeerGone => {
                 "the peer's program ended or restarted with frames unread; it connects again by itself"

@@ -49,9 +49,9 @@ pub use abi::layout;
 pub use count::{Counters, DropReason, OpenInterface, OpenPort, OpenRing, PortCounters};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::Filter;
-#[doc(hidden)]
-pub use memory::FreeObjects;
 pub use memory::{Backing, Buf, Region, RegionSpec};
+#[doc(hidden)]
+pub use memory::{BufToken, FreeObjects};
 #[doc(hidden)]
 pub use nic::tc;
 pub use open::{open_ports, register_backend};

@@ -22,6 +22,7 @@ mod free_objects;
 mod join;
 mod layout;
 mod region;
+mod token;
 
 pub use crate::abi::RegionSpec;
 pub(crate) use crate::abi::{CTL_SIZE, Layout};
@@ -33,3 +34,5 @@ pub(crate) use claims::Claims;
 pub use free_objects::FreeObjects;
 pub(crate) use layout::layout_of;
 pub use region::{Backing, Region};
+#[doc(hidden)]
+pub use token::BufToken;

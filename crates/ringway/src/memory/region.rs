@@ -1,6 +1,8 @@
 //! Regions: a handle to memory, and what lies where in it.
 
+use std::num::NonZeroU32;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::alloc::Alloc;
@@ -36,6 +38,17 @@ pub(crate) struct Shared {
     buffers: Option<OwnedFd>,
     backing: Backing,
     alloc: Mutex<Alloc>,
+    number: NonZeroU32,
+}
+
+/// A number that no other region of this process has, or ever had: tokens name their region by it.
+fn new_number() -> Result<NonZeroU32> {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    let last = LAST.fetch_update(Relaxed, Relaxed, |last| last.checked_add(1));
+    last.ok().and_then(|last| NonZeroU32::new(last + 1)).ok_or_else(|| {
+        Error::new(ErrorKind::Unfit, "region", "the process made 4294967295 regions before")
+            .cure("start it again")
+    })
 }
 
 /// What holds a region's memory.
@@ -64,7 +77,8 @@ impl Region {
     pub(crate) fn over(fd: OwnedFd, layout: Layout, backing: Backing, alloc: Alloc) -> Result<Self> {
         let mem = Mmap::shared(fd.as_fd(), layout.total, 0, true)
             .map_err(|e| Error::io("region", format!("mapping {} bytes failed", layout.total), e))?;
-        Ok(Self(Arc::new(Shared { mem, layout, fd, buffers: None, backing, alloc: Mutex::new(alloc) })))
+        let (alloc, number) = (Mutex::new(alloc), new_number()?);
+        Ok(Self(Arc::new(Shared { mem, layout, fd, buffers: None, backing, alloc, number })))
     }
 
     /// A region in anonymous shared memory whose buffers lie in a file of their own. Another process that gets this file reads and
@@ -76,8 +90,9 @@ impl Region {
         let buffers = fd::memfd(c"ringway-buffers", (layout.total - first) as u64).map_err(io)?;
         let parts = [(fd.as_fd(), first), (buffers.as_fd(), layout.total - first)];
         let mem = Mmap::side_by_side(&parts).map_err(io)?;
-        let (backing, alloc) = (Backing::File, Mutex::new(Alloc::new(&layout)));
-        Ok(Self(Arc::new(Shared { mem, layout, fd, buffers: Some(buffers), backing, alloc })))
+        let (backing, buffers) = (Backing::File, Some(buffers));
+        let (alloc, number) = (Mutex::new(Alloc::new(&layout)), new_number()?);
+        Ok(Self(Arc::new(Shared { mem, layout, fd, buffers, backing, alloc, number })))
     }
 
     /// The file of the buffers, where it is one of its own, and where buffer 0 begins in it.
@@ -121,6 +136,11 @@ impl Region {
     #[must_use]
     pub fn free_bufs(&self) -> usize {
         self.alloc().free_bufs()
+    }
+
+    #[inline]
+    pub(super) fn number(&self) -> NonZeroU32 {
+        self.0.number
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -64,6 +64,9 @@ impl OpenOptions {
             if options.region.is_none() {
                 let all: Vec<_> = chosen.iter().map(|c| (&c.name, c.zero_copy())).collect();
                 options.region = make::common_region(&all, self).map_err(|e| (None, e))?;
+                if options.region.is_some() {
+                    options.extra_bufs = 0; // they are in it
+                }
             }
             let plain = Self { take: None, copy: false, ..options.clone() };
             let any = names.iter().any(PortName::is_of_interface);

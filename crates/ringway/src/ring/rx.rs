@@ -10,7 +10,7 @@ use crate::abi::Slot;
 use crate::abi::cursor;
 use crate::count::{DropReason, RingStats};
 use crate::error::Result;
-use crate::memory::{Buf, Region};
+use crate::memory::{Buf, BufToken, Region};
 use ringway_wire::offload::Offload;
 
 /// A ring of received frames.
@@ -312,8 +312,26 @@ impl RxFrame<'_> {
             return false;
         }
         let old = buf.replace_index(self.slot.buf);
-        self.slot = Slot { buf: old, len: 0, flags: crate::abi::layout::NS_BUF_CHANGED };
-        self.view.set_slot(self.at, self.slot);
+        self.put(old);
         true
+    }
+
+    /// The same with a small token.
+    #[doc(hidden)]
+    #[inline]
+    pub fn exchange_token(&mut self, token: &mut BufToken) -> bool {
+        if self.slots != 1 {
+            return false;
+        }
+        let Some(old) = token.replace_index(self.view.region(), self.slot.buf) else { return false };
+        self.put(old);
+        true
+    }
+
+    /// The slot gets a buffer that nobody else has; the buffer that it had has a new owner.
+    #[inline]
+    fn put(&mut self, buf: u32) {
+        self.slot = Slot { buf, len: 0, flags: crate::abi::layout::NS_BUF_CHANGED };
+        self.view.set_slot(self.at, self.slot);
     }
 }

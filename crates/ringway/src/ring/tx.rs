@@ -9,7 +9,7 @@ use crate::abi::Slot;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG, NS_OFFLOAD};
 use crate::error::Result;
-use crate::memory::{Buf, Region};
+use crate::memory::{Buf, BufToken, Region};
 
 /// A ring of free slots to fill and send.
 ///
@@ -337,10 +337,26 @@ impl TxSlot<'_, '_> {
         if !buf.region().ptr_eq(self.burst.view.region()) {
             return false;
         }
-        self.slot.buf = buf.replace_index(self.slot.buf);
+        let idx = buf.replace_index(self.slot.buf);
+        self.put(idx);
+        true
+    }
+
+    /// The same with a small token.
+    #[doc(hidden)]
+    #[inline]
+    pub fn exchange_token(&mut self, token: &mut BufToken) -> bool {
+        let Some(idx) = token.replace_index(self.burst.view.region(), self.slot.buf) else { return false };
+        self.put(idx);
+        true
+    }
+
+    /// The slot gets a buffer that nobody else has.
+    #[inline]
+    fn put(&mut self, buf: u32) {
+        self.slot.buf = buf;
         self.slot.flags |= NS_BUF_CHANGED;
         // Written at once, so that a slot that is dropped without `send` owns the buffer it was given.
         self.burst.view.set_slot(self.burst.head, self.slot);
-        true
     }
 }
