@@ -145,10 +145,22 @@ impl<T: Send> Queue<T> {
         self.blocks() == 0
     }
 
+    /// Whether each slot has a block with tokens, as exact as [`blocks`](Self::blocks).
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.0.ring.full() == self.slots()
+    }
+
     /// Blocks with tokens in the queue. It is exact when nobody changes the queue meanwhile.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.0.ring.full() + self.0.left.full()
+    }
+
+    /// Blocks that it has room for.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.0.ring.slots()
     }
 
     /// Tokens that fit when all blocks are full.

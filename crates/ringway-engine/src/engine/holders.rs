@@ -1,0 +1,215 @@
+//! Who holds frames: each burst has a row in a table, which it alone writes and everybody may read.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ringway::time::monotonic_ns;
+
+/// What a burst counts, on cache lines of its own.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(super) struct Row {
+    used: AtomicBool,
+    frames: AtomicU32,
+    cached: AtomicU32,
+    since_ns: AtomicU64,
+    /// Its number among the receivers that flows are pinned to, or [`NO_RECEIVER`].
+    receiver: AtomicU32,
+    pub(super) taken: Tally,
+    pub(super) made: Tally,
+    pub(super) sent: Tally,
+    pub(super) let_go: Tally,
+    /// The `since_ns` of which somebody was warned.
+    warned_ns: AtomicU64,
+    thread: Mutex<String>,
+}
+
+const NO_RECEIVER: u32 = u32::MAX;
+
+/// A counter.
+#[derive(Debug, Default)]
+pub(super) struct Tally(AtomicU64);
+
+impl Tally {
+    #[inline]
+    pub(super) fn add(&self, n: usize) {
+        self.0.fetch_add(n as u64, Relaxed);
+    }
+
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// A thread's burst, and what it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// The thread that made the burst, by name or number.
+    pub thread: String,
+    /// Frames in its hands.
+    pub frames: u32,
+    /// Free buffers in its cache.
+    pub cached: u32,
+    /// For how long it has had these frames: since its last receive or send.
+    pub since: Duration,
+}
+
+/// The table. Counters of rows stay when their burst goes, and the next burst adds to them.
+#[derive(Debug)]
+pub(super) struct Holders {
+    rows: Box<[Row]>,
+    /// Rows from here on were never used.
+    end: AtomicU32,
+}
+
+impl Holders {
+    pub(super) fn new(rows: usize) -> Self {
+        let row = || Row {
+            used: AtomicBool::new(false),
+            frames: AtomicU32::new(0),
+            cached: AtomicU32::new(0),
+            since_ns: AtomicU64::new(0),
+            receiver: AtomicU32::new(NO_RECEIVER),
+            taken: Tally::default(),
+            made: Tally::default(),
+            sent: Tally::default(),
+            let_go: Tally::default(),
+            warned_ns: AtomicU64::new(0),
+            thread: Mutex::default(),
+        };
+        Self { rows: (0..rows).map(|_| row()).collect(), end: AtomicU32::new(0) }
+    }
+
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.rows[..self.end.load(Acquire) as usize]
+    }
+
+    pub(super) fn row(&self, at: usize) -> &Row {
+        &self.rows[at]
+    }
+
+    /// A row for a burst of the calling thread.
+    pub(super) fn enter(&self) -> Option<usize> {
+        let free = |row: &Row| row.used.compare_exchange(false, true, Acquire, Relaxed).is_ok();
+        let at = self.rows.iter().position(free)?;
+        self.end.fetch_max(at as u32 + 1, Release);
+        let thread = std::thread::current();
+        *self.rows[at].name() = thread.name().map_or_else(|| format!("{:?}", thread.id()), str::to_owned);
+        self.rows[at].now_holds(0, 0);
+        Some(at)
+    }
+
+    /// The burst is gone, and holds nothing.
+    pub(super) fn leave(&self, at: usize) {
+        self.rows[at].now_holds(0, 0);
+        self.rows[at].receives_as(None);
+        self.rows[at].used.store(false, Release);
+    }
+
+    pub(super) fn report(&self) -> Vec<Holder> {
+        self.rows()
+            .iter()
+            .filter(|row| row.used.load(Acquire))
+            .map(|row| row.holder(monotonic_ns()))
+            .collect()
+    }
+
+    /// Finds holders that have had frames for longer than `patience`, in hand or waiting for the receiver that they are. Names
+    /// each once for the frames it has.
+    pub(super) fn newly_stuck(
+        &self,
+        patience: Duration,
+        waits: impl Fn(Option<usize>) -> bool,
+        mut warn: impl FnMut(Option<usize>, &Holder),
+    ) {
+        let now = monotonic_ns();
+        for row in self.rows().iter().filter(|row| row.used.load(Acquire)) {
+            let since = row.since_ns.load(Relaxed);
+            let receiver = row.receiver.load(Relaxed);
+            let receiver = (receiver != NO_RECEIVER).then_some(receiver as usize);
+            let late = u128::from(now.saturating_sub(since)) > patience.as_nanos();
+            let has_frames = row.frames() > 0 || (receiver.is_some() && waits(receiver));
+            if late && has_frames && row.warned_ns.swap(since, Relaxed) != since {
+                warn(receiver, &row.holder(now));
+            }
+        }
+    }
+}
+
+impl Row {
+    /// What the burst has in hand from now on.
+    #[inline]
+    pub(super) fn now_holds(&self, frames: usize, cached: usize) {
+        self.frames.store(frames as u32, Relaxed);
+        self.cached.store(cached as u32, Relaxed);
+        self.since_ns.store(monotonic_ns(), Relaxed);
+    }
+
+    /// The same in the middle of its work.
+    pub(super) fn still_holds(&self, frames: usize, cached: usize) {
+        self.frames.store(frames as u32, Relaxed);
+        self.cached.store(cached as u32, Relaxed);
+    }
+
+    pub(super) fn receives_as(&self, receiver: Option<usize>) {
+        self.receiver.store(receiver.map_or(NO_RECEIVER, |at| at as u32), Relaxed);
+    }
+
+    pub(super) fn frames(&self) -> u32 {
+        self.frames.load(Relaxed)
+    }
+
+    pub(super) fn cached(&self) -> u32 {
+        self.cached.load(Relaxed)
+    }
+
+    fn holder(&self, now: u64) -> Holder {
+        Holder {
+            thread: self.name().clone(),
+            frames: self.frames(),
+            cached: self.cached(),
+            since: Duration::from_nanos(now.saturating_sub(self.since_ns.load(Relaxed))),
+        }
+    }
+
+    fn name(&self) -> MutexGuard<'_, String> {
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_used_again_and_keeps_its_sums() {
+        let holders = Holders::new(2);
+        let at = holders.enter().unwrap();
+        holders.row(at).taken.add(7);
+        holders.row(at).now_holds(7, 3);
+        let [holder] = holders.report().try_into().unwrap();
+        assert_eq!((holder.frames, holder.cached), (7, 3));
+        assert!(holder.thread.contains("a_row_is_used_again"), "{holder:?}");
+        holders.leave(at);
+        assert!(holders.report().is_empty() && holders.row(at).taken.get() == 7);
+        assert_eq!((holders.enter(), holders.enter(), holders.enter()), (Some(0), Some(1), None));
+    }
+
+    #[test]
+    fn a_stuck_holder_is_named_once() {
+        let holders = Holders::new(2);
+        let at = holders.enter().unwrap();
+        let stuck = || {
+            let mut count = 0;
+            holders.newly_stuck(Duration::ZERO, |_| false, |_, holder| count += holder.frames);
+            count
+        };
+        assert_eq!(stuck(), 0, "it holds nothing");
+        holders.row(at).now_holds(5, 0);
+        std::thread::sleep(Duration::from_millis(1));
+        assert_eq!((stuck(), stuck()), (5, 0));
+    }
+}

@@ -1,0 +1,11 @@
+//! The I/O threads: each owns some ports, takes frames out of their rx rings into queues, and out of queues into their tx rings.
+
+mod flows;
+mod idle;
+mod outboxes;
+mod receive;
+mod transmit;
+mod wait;
+mod worker;
+
+pub(super) use worker::Worker;
