@@ -655,6 +655,90 @@ int rw_fib_lookup(struct rw_fib_reader *reader, const void *address);
 /* The same for n addresses, one behind the other: fast, because their memory accesses overlap. */
 int rw_fib_lookup_many(struct rw_fib_reader *reader, const void *addresses, uint16_t *next_hops, size_t n);
 
+/* ---- Engine: ports that any number of threads use ---- */
+
+/* Threads of the library own the ports. Any thread receives frames of all of them, and sends to each.
+ *
+ *	struct rw_burst *burst = NULL;   one for each thread; the first call makes it
+ *
+ *	while (rw_engine_receive(engine, &burst, -1) > 0) {
+ *		for (i = 0; i < burst->count; i++)
+ *			burst->frames[i].to = burst->frames[i].port;
+ *		rw_engine_send(engine, &burst, -1);
+ *	}
+ */
+struct rw_engine;
+
+/* No port: as `to` of a frame that ends here, and as `port` of one that the program made. */
+#define RW_NOWHERE UINT32_MAX
+/* Most frames of a burst. */
+#define RW_BURST 64
+
+/* A frame of a burst. The program may change the bytes, `len` up to `room`, and `to`. */
+struct rw_engine_frame {
+	uint8_t *data;
+	uint32_t len;  /* without FCS; a frame of several slots is in one piece */
+	uint32_t room; /* bytes that data has room for */
+	uint32_t port; /* where it came from: the place of its name in rw_engine_open() */
+	uint32_t to;   /* the port that it leaves by; RW_NOWHERE at first */
+};
+
+/* Frames in the hands of one thread. They may be used until its next call with the burst. */
+struct rw_burst {
+	struct rw_engine_frame *frames;
+	uint32_t count;
+	uint32_t reserved;
+};
+
+/* Begin with RW_ENGINE_OPTIONS_INIT. 0 stands for the default of each. */
+struct rw_engine_options {
+	size_t size;             /* sizeof(struct rw_engine_options) */
+	const uint32_t *io_cpus; /* CPUs, each for a thread of the library */
+	size_t io_cpu_count;
+	uint32_t threads;        /* most bursts at once; 32 */
+	uint32_t queue;          /* frames that a queue between threads has room for; 4096 */
+	uint32_t gather_us;      /* frames of calls that send few wait so long for others; not at all */
+	uint32_t patience_ms;    /* a thread that keeps frames for longer counts as stuck; 1000 */
+	uint8_t flows;           /* 1: all frames of a flow go to one thread, in order; 0: each to any thread */
+	uint8_t drop_received;   /* 1: when threads are too slow, frames are dropped; 0: they wait in the port */
+	uint8_t drop_sent;       /* 1: when a port is too slow, frames are dropped; 0: rw_engine_send() waits */
+	uint8_t reserved[5];
+};
+#define RW_ENGINE_OPTIONS_INIT {sizeof(struct rw_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+
+/* Counters. At rest delivered == taken + waiting_for_threads, and taken + made == sent + let_go + lost + held. */
+struct rw_engine_counts {
+	uint64_t delivered;           /* from ports into queues to threads */
+	uint64_t taken;               /* received by threads */
+	uint64_t made;                /* made by threads */
+	uint64_t sent;                /* by threads to ports */
+	uint64_t let_go;              /* ended in threads */
+	uint64_t lost;                /* sent to a port that was full or had failed */
+	uint64_t dropped;             /* on the way from and to the rings of ports */
+	uint64_t held;                /* in the hands of threads */
+	uint64_t waiting_for_threads;
+	uint64_t waiting_for_ports;
+	uint64_t stuck;               /* times that a thread kept frames for too long */
+};
+
+/* Opens the ports and starts the library's threads. `options` may be NULL. */
+int rw_engine_open(const char *const *names, size_t n, const struct rw_engine_options *options, struct rw_engine **engine);
+/* Sends what waits, for a second at most, and closes the ports. No other thread uses the engine meanwhile; bursts may be freed later. */
+void rw_engine_close(struct rw_engine *engine);
+/* Waits for frames, for timeout_ms, or for ever when that is negative. Returns how many: 0 when the time is over, and when no port
+ * will receive again. Frames that are still in the burst end. */
+int rw_engine_receive(const struct rw_engine *engine, struct rw_burst **burst, int timeout_ms);
+/* Sends the frames of a burst that have a port in `to`; the others end. Returns 1, or 0 when the time is over and frames are left. */
+int rw_engine_send(const struct rw_engine *engine, struct rw_burst **burst, int timeout_ms);
+/* Adds a frame of `len` bytes, which hold anything. Returns its place in `frames`, or RW_BURST when the burst is full or buffers are
+ * used up. */
+int rw_engine_make(const struct rw_engine *engine, struct rw_burst **burst, uint32_t len);
+/* Gives a burst back, with all that is in it. */
+void rw_burst_free(struct rw_burst *burst);
+/* Whether no port will receive again: 1 or 0. */
+int rw_engine_ended(const struct rw_engine *engine);
+int rw_engine_read_counts(const struct rw_engine *engine, struct rw_engine_counts *counts);
+
 /* Version of the library, as "0.1.0". */
 const char *rw_version(void);
 

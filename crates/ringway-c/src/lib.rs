@@ -1,4 +1,4 @@
-//! The C library: what `include/ringway.h` declares, over [`ringway`] and [`ringway_fib`].
+//! The C library: what `include/ringway.h` declares, over [`ringway`], [`ringway_engine`] and [`ringway_fib`].
 //!
 //! The header has the other half: the functions that touch each frame are inline C there. This half is called once for many frames.
 //!
@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `ffi` | the exported functions: C's arguments in, C's results out |
 //! | `last_error` | the last failure of each thread |
-//! | `ring`, `port`, `table` | what the program's handles are |
+//! | `engine`, `ring`, `port`, `table` | what the program's handles are |
 //! | `types` | the structs of the header |
 //! | `convert`, `port_conf` | structs of the header from values of Rust, and back |
 //!
@@ -14,6 +14,7 @@
 #![deny(unsafe_code)]
 
 mod convert;
+mod engine;
 mod ffi;
 mod last_error;
 mod port;

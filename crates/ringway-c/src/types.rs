@@ -49,6 +49,76 @@ pub(crate) struct Options {
     pub(crate) reserved: [u8; 5],
 }
 
+/// `struct rw_engine_options`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EngineOptions {
+    pub(crate) size: usize,
+    pub(crate) io_cpus: *const u32,
+    pub(crate) io_cpu_count: usize,
+    pub(crate) threads: u32,
+    pub(crate) queue: u32,
+    pub(crate) gather_us: u32,
+    pub(crate) patience_ms: u32,
+    pub(crate) flows: u8,
+    pub(crate) drop_received: u8,
+    pub(crate) drop_sent: u8,
+    pub(crate) reserved: [u8; 5],
+}
+
+impl Default for EngineOptions {
+    /// What a program gets that passes none.
+    fn default() -> Self {
+        Self {
+            size: size_of::<Self>(),
+            io_cpus: null(),
+            io_cpu_count: 0,
+            threads: 0,
+            queue: 0,
+            gather_us: 0,
+            patience_ms: 0,
+            flows: 0,
+            drop_received: 0,
+            drop_sent: 0,
+            reserved: [0; 5],
+        }
+    }
+}
+
+/// `struct rw_engine_frame`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EngineFrame {
+    pub(crate) data: *mut u8,
+    pub(crate) len: u32,
+    pub(crate) room: u32,
+    pub(crate) port: u32,
+    pub(crate) to: u32,
+}
+
+impl Default for EngineFrame {
+    fn default() -> Self {
+        Self { data: null_mut(), len: 0, room: 0, port: u32::MAX, to: u32::MAX }
+    }
+}
+
+/// `struct rw_engine_counts`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EngineCounts {
+    pub(crate) delivered: u64,
+    pub(crate) taken: u64,
+    pub(crate) made: u64,
+    pub(crate) sent: u64,
+    pub(crate) let_go: u64,
+    pub(crate) lost: u64,
+    pub(crate) dropped: u64,
+    pub(crate) held: u64,
+    pub(crate) waiting_for_threads: u64,
+    pub(crate) waiting_for_ports: u64,
+    pub(crate) stuck: u64,
+}
+
 /// `struct rw_port_info`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -247,6 +317,13 @@ mod tests {
             Buf = "rw_buf" { data, index, size, exchanges_in }
             Options = "rw_options" {
                 size, take, region, slots, extra_bufs, gso, promiscuous, copy, send_only, raw, reserved
+            }
+            EngineOptions = "rw_engine_options" {
+                size, io_cpus, io_cpu_count, threads, queue, gather_us, patience_ms, flows, drop_received, drop_sent, reserved
+            }
+            EngineFrame = "rw_engine_frame" { data, len, room, port, to }
+            EngineCounts = "rw_engine_counts" {
+                delivered, taken, made, sent, let_go, lost, dropped, held, waiting_for_threads, waiting_for_ports, stuck
             }
             PortInfo = "rw_port_info" {
                 name, backend, tx_rings, rx_rings, slots, buf_size, max_frame, host, memory

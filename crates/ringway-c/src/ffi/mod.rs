@@ -7,6 +7,7 @@
 
 mod arrays;
 mod counters;
+mod engines;
 mod errors;
 mod options;
 mod ports;

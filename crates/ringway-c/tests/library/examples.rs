@@ -50,6 +50,12 @@ fn echo_in_cpp_turns_frames_round() {
 }
 
 #[test]
+fn reflect_shares_a_port_among_threads() {
+    assert_eq!(run(&example("reflect.c"), &["3", "null:", "50000"]), "all reflected\n");
+    refused(&example("reflect.c"), &["3", "nonsense:"]);
+}
+
+#[test]
 fn a_switch_delivers_and_counts() {
     let Some(_lab) = lab() else { return };
     let name = format!("valec{}", std::process::id() % 1_000_000);

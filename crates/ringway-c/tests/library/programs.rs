@@ -19,6 +19,12 @@ fn accessors_keep_frames_whole() {
     check("accessors.c", &[&std::process::id().to_string()]);
 }
 
+/// An engine: threads that share a port, frames made, wrong lengths and ports.
+#[test]
+fn threads_share_an_engine() {
+    check("engine.c", &[]);
+}
+
 /// Rings of one port in two threads, waiting by poll(2), errors of each thread.
 #[test]
 fn threads_use_rings_apart() {
