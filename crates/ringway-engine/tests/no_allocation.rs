@@ -1,11 +1,11 @@
-//! The loops allocate when they start and end, never for a frame: a run of a million frames makes as many
+//! The loops and the engine allocate when they start and end, never for a frame: a run of a million frames makes as many
 //! allocations as one of a thousand.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::thread;
 
 use ringway::{OpenOptions, Port};
-use ringway_engine::{Bridge, Check, Progress, Receiver, Sender, Signals};
+use ringway_engine::{Bridge, Check, Delivery, Engine, Progress, Receiver, Sender, Signals};
 use ringway_lab::counting::{CountingAllocator, of_all_threads};
 use ringway_lab::{AnyError, Lab};
 use ringway_traffic::template::{FrameSpec, Template};
@@ -34,6 +34,7 @@ fn same_for_any_length(mut run: impl FnMut(u64)) {
 fn no_loop_allocates_per_frame() {
     sender_to_null();
     receiver_from_null();
+    engine_of_null_ports();
     sender_and_receiver_of_a_pipe();
     bridge_of_two_pipes();
     bridge_from_null_to_null();
@@ -48,6 +49,25 @@ fn sender(count: u64) -> Sender {
 fn pipe(tag: &str) -> [Port; 2] {
     let id = std::process::id();
     [format!("pipe:{tag}-{id}{{"), format!("pipe:{tag}-{id}}}")].map(|name| Port::open(&name).unwrap())
+}
+
+/// An engine's threads too: neither its I/O thread nor the thread that turns frames round.
+fn engine_of_null_ports() {
+    for delivery in [Delivery::Any, Delivery::Flows] {
+        let engine = Engine::builder().port("null:").port("null:").delivery(delivery).build().unwrap();
+        let mut burst = engine.burst().unwrap();
+        same_for_any_length(|count| {
+            let mut seen = 0;
+            while seen < count {
+                seen += engine.receive(&mut burst).unwrap() as u64;
+                for mut frame in burst.frames() {
+                    let to = 1 - frame.port().unwrap();
+                    frame.send_to(to);
+                }
+                engine.send(&mut burst).unwrap();
+            }
+        });
+    }
 }
 
 fn sender_to_null() {

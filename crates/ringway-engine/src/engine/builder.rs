@@ -157,7 +157,8 @@ impl Builder {
     }
 
     /// Calls `warn` in an I/O thread, once for the frames that a thread keeps for longer than the
-    /// [`patience`](Self::patience). It must return soon.
+    /// [`patience`](Self::patience). It must return soon, and a panic in it ends that
+    /// I/O thread.
     pub fn warn(mut self, warn: impl Fn(&Holder) + Send + Sync + 'static) -> Self {
         self.choices.warn = Some(Box::new(warn));
         self

@@ -92,6 +92,21 @@ fn a_thread_that_never_comes_back_is_named_and_stops_nobody() {
 }
 
 #[test]
+fn a_busy_engine_names_the_stuck_as_well() {
+    let engine = Engine::builder().port("null:").patience(Duration::from_millis(20)).build().unwrap();
+    let mut stuck = engine.burst().unwrap();
+    engine.receive(&mut stuck).unwrap();
+    let mut burst = engine.burst().unwrap();
+    until("it is named", || {
+        for _ in 0..100 {
+            engine.receive(&mut burst).unwrap();
+        }
+        engine.counts().stuck == 1
+    });
+    assert!(engine.try_receive(&mut stuck).unwrap() > 0, "it may go on");
+}
+
+#[test]
 fn bursts_are_bounded_and_the_refusal_has_a_cure() {
     let engine = Engine::builder().port("loop:").threads(2).build().unwrap();
     let bursts = [engine.burst().unwrap(), engine.burst().unwrap()];

@@ -121,7 +121,7 @@ fn ports_of_a_switch() {
     let switches = [TestSwitch::new("a"), TestSwitch::new("b")];
     let [mut from, mut to] = [0, 1].map(|at| Port::open(&format!("{}:far", switches[at].name)).unwrap());
     let [a, b] = [0, 1].map(|at| format!("{}:near", switches[at].name));
-    let engine = Engine::builder().port(a).port(b).io_threads(2).build().unwrap();
+    let engine = Engine::builder().port(a).port(b).port("loop:").io_threads(2).build().unwrap();
     through(&engine, &mut from, &mut to);
 }
 

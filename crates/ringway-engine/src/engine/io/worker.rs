@@ -19,6 +19,8 @@ use crate::{Signals, Turns};
 
 /// How long a ring that failed is left alone.
 const RETRY_NS: u64 = 100_000_000;
+/// A thread that is never idle looks for stuck holders after so many rounds.
+const ROUNDS: u64 = 256;
 /// How long frames that wait for ports may take to leave when the engine ends.
 const DRAIN_NS: u64 = 1_000_000_000;
 
@@ -32,6 +34,7 @@ pub(in crate::engine) struct Worker {
     /// When flows are pinned: blocks for each receiver.
     pub(super) flows: Option<FlowOut>,
     pub(super) idle: Idle,
+    rounds: u64,
     looked_for_stuck_ns: u64,
 }
 
@@ -87,6 +90,7 @@ impl Worker {
                 Way::Flows(flows) => Some(FlowOut::new(me, flows.capacity())),
             },
             idle: Idle::new(turns.spin, rings)?,
+            rounds: 0,
             looked_for_stuck_ns: 0,
         })
     }
@@ -96,9 +100,12 @@ impl Worker {
         while !self.ends(signals) {
             let mut moved = self.round();
             moved += self.empty_outboxes(false);
+            self.rounds += 1;
+            if moved == 0 || self.rounds.is_multiple_of(ROUNDS) {
+                self.look_for_stuck();
+            }
             if moved == 0 {
                 self.show_hands();
-                self.look_for_stuck();
                 if self.idle().is_err() {
                     self.find_failed();
                 }
