@@ -1,16 +1,15 @@
 //! The engine as a program has it.
 
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 use std::time::{Duration, Instant};
 
-use ringway::{Error, ErrorKind, PortCounters, Result, Wakeable};
+use ringway::{Error, ErrorKind, PortCounters, Result};
 
-use super::bell::Bell;
 use super::burst::Burst;
 use super::counts::Counts;
 use super::holders::Holder;
+use super::ready::Ready;
 use super::shared::Shared;
 use crate::sleep::PENDING_NAP;
 use crate::{Background, WorkerError};
@@ -235,7 +234,7 @@ impl Engine {
                 .cure("try again")
         };
         let bell = self.shared.bell(receiver).ok_or_else(none)?;
-        Ok(Ready { shared: &self.shared, bell, what: What::Frames(receiver) })
+        Ok(Ready::for_frames(&self.shared, bell, receiver))
     }
 
     /// The same for room in the queue to a port.
@@ -244,7 +243,7 @@ impl Engine {
     /// When there is no such port.
     #[must_use]
     pub fn writable(&self, port: usize) -> Ready<'_> {
-        Ready { shared: &self.shared, bell: &self.shared.ports[port].room, what: What::Room(port) }
+        Ready::for_room(&self.shared, port)
     }
 
     /// Ends the I/O threads, which send what waits for ports first, for a second at most.
@@ -276,52 +275,5 @@ impl Shared {
 impl Drop for Threads {
     fn drop(&mut self) {
         self.shared.end();
-    }
-}
-
-/// Whether a queue of the engine has something to do; a descriptor that polls as readable then.
-#[derive(Debug)]
-pub struct Ready<'a> {
-    shared: &'a Shared,
-    bell: &'a Bell,
-    what: What,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum What {
-    Frames(Option<usize>),
-    Room(usize),
-}
-
-impl Ready<'_> {
-    fn is_there(&self) -> bool {
-        match self.what {
-            What::Frames(receiver) => self.shared.has_frames(receiver) || self.shared.has_ended(),
-            What::Room(port) => {
-                !self.shared.ports[port].queue.is_full() || self.shared.ports[port].has_failed()
-            }
-        }
-    }
-
-    /// Asks for the descriptor to become readable; true, and no need to poll, when something is there already. A poller asks
-    /// before each poll.
-    pub fn arm(&self) -> bool {
-        self.bell.arm(|| self.is_there())
-    }
-}
-
-impl AsFd for Ready<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
-    }
-}
-
-impl Wakeable for Ready<'_> {
-    fn sync(&mut self) -> Result<u32> {
-        Ok(self.is_there().into())
-    }
-
-    fn arm(&mut self) -> Result<bool> {
-        Ok(Ready::arm(self))
     }
 }

@@ -4,7 +4,7 @@ use ringway::{Result, Wakeable};
 
 use super::flows::FlowOut;
 use super::idle::{Idle, IoBell};
-use super::worker::Worker;
+use super::worker::{Owned, Worker};
 use crate::sleep::{NAP, PENDING_NAP};
 
 impl Worker {
@@ -35,7 +35,8 @@ impl Worker {
         let mut bell = IoBell { shared, state: &shared.io[self.me], mine, held_back, new_outboxes, plan };
         alarm.set(due.unwrap_or(u64::MAX));
         let alarm = due.is_some().then_some(alarm as &mut dyn Wakeable);
-        let rings = self.ports.iter_mut().filter(|owned| owned.retry_ns == 0).flat_map(|owned| {
+        let works = |owned: &&mut Owned| owned.retry_ns == 0 && !shared.ports[owned.at].has_failed();
+        let rings = self.ports.iter_mut().filter(works).flat_map(|owned| {
             let stays = closed || owned.held_back || owned.starved || shared.ports[owned.at].has_ended();
             let rx =
                 owned.port.rx.iter_mut().filter_map(move |rx| (!stays).then_some(rx as &mut dyn Wakeable));
