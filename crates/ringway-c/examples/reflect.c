@@ -13,9 +13,10 @@ static void *reflect(void *unused)
 {
 	struct rw_burst *burst = NULL;
 	uint32_t i, k;
-	int n;
+	int n = 1, ended = 0;
 
-	while (__atomic_load_n(&reflected, __ATOMIC_RELAXED) < max && !rw_engine_ended(engine)) {
+	while (__atomic_load_n(&reflected, __ATOMIC_RELAXED) < max && !(ended && n == 0)) {
+		ended = rw_engine_ended(engine); /* before it receives: what came before the end is there then */
 		n = rw_engine_receive(engine, &burst, 50);
 		for (i = 0; n >= 0 && i < burst->count; i++) {
 			struct rw_engine_frame *frame = &burst->frames[i];

@@ -735,7 +735,8 @@ int rw_engine_send(const struct rw_engine *engine, struct rw_burst **burst, int 
 int rw_engine_make(const struct rw_engine *engine, struct rw_burst **burst, uint32_t len);
 /* Gives a burst back, with all that is in it. */
 void rw_burst_free(struct rw_burst *burst);
-/* Whether no port will receive again: 1 or 0. */
+/* Whether no port will receive again: 1 or 0. Frames that came before may still wait: all were there when this was 1 before a receive
+ * that returned 0. */
 int rw_engine_ended(const struct rw_engine *engine);
 int rw_engine_read_counts(const struct rw_engine *engine, struct rw_engine_counts *counts);
 

@@ -41,8 +41,10 @@ fn analyse(engine: &Engine, signals: &Signals) -> Result<Table> {
     let mut burst = engine.burst()?;
     let mut table = Table::new();
     while !signals.stopped() {
+        // In this order: frames that came before the end are received.
+        let ended = engine.has_ended();
         let count = engine.receive_timeout(&mut burst, Duration::from_millis(50))?;
-        if count == 0 && engine.has_ended() {
+        if count == 0 && ended {
             break;
         }
         for frame in burst.frames() {
@@ -70,7 +72,13 @@ fn main() -> Result<()> {
             .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         ends.collect::<Result<Vec<Table>>>()
     })?;
-    let mut flows: Vec<_> = tables.into_iter().flatten().collect();
+    // A flow that moved, because a thread began after others, is in two tables.
+    let mut all = Table::new();
+    for (flow, (frames, bytes)) in tables.into_iter().flatten() {
+        let sum = all.entry(flow).or_default();
+        *sum = (sum.0 + frames, sum.1 + bytes);
+    }
+    let mut flows: Vec<_> = all.into_iter().collect();
     flows.sort_unstable_by_key(|(flow, (_, bytes))| (std::cmp::Reverse(*bytes), *flow));
     for (((a, a_port), (b, b_port)), (frames, bytes)) in flows.iter().take(20) {
         println!("{a} {a_port} - {b} {b_port}: {frames} frames, {bytes} bytes");

@@ -167,7 +167,7 @@ impl Engine {
     }
 
     /// Whether no port will ever receive again: captures were read to their ends, or all ports failed. Frames may still wait for
-    /// threads.
+    /// threads: a thread that saw the end, and then receives nothing, has had all of its own.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.shared.has_ended()

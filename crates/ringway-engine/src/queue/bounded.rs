@@ -86,12 +86,13 @@ impl<T: Send> Queue<T> {
         Self::over(&store, size)
     }
 
-    /// A queue whose blocks are of a store that other queues have as well: blocks go from one queue to the other whole.
+    /// A queue whose blocks are of a store that other queues have as well: blocks go from one queue to the other whole. Their size is
+    /// the store's.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when the store has too few spare blocks.
     pub fn over(store: &Arc<Store<T>>, size: Size) -> Result<Self> {
-        let slots = size.slots();
+        let slots = Size { block: store.room(), ..size }.slots();
         let Some(mut blocks) = store.slots(slots + LEFT) else {
             let what = format!("{} blocks are needed, and {} are spare", slots + LEFT, store.spare());
             return Err(Error::new(ErrorKind::Invalid, "queue", what).cure("make a larger store"));

@@ -6,6 +6,7 @@
 
 use std::alloc::{self, Layout};
 use std::fmt;
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -59,8 +60,7 @@ impl<T: Send> Store<T> {
     /// A spare block, which is empty; `None` when all are in use.
     #[must_use]
     pub fn block(self: &Arc<Self>) -> Option<Block<T>> {
-        let index = self.spare.take(NO_BLOCK)?.block;
-        Some(Block { store: self.clone(), index, start: 0, end: 0 })
+        self.spare.take(NO_BLOCK).map(|held| self.owner_of(held))
     }
 
     /// Spare blocks that become the first empty blocks of a ring.
@@ -84,7 +84,7 @@ impl<T: Send> Store<T> {
 
     /// The owner of a block that a ring gave.
     pub(super) fn owner_of(self: &Arc<Self>, held: Held) -> Block<T> {
-        Block { store: self.clone(), index: held.block, start: 0, end: held.tokens }
+        Block { store: self.clone(), index: held.block, start: 0, end: held.tokens, owned: PhantomData }
     }
 
     /// Most tokens in a block.
@@ -118,11 +118,20 @@ impl<T> Drop for Store<T> {
 /// The owner of a block is the only one to reach its tokens: the first of them are initialised, from `start` to `end`.
 /// A ring hands a block's number from one owner to the next by an exchange that both orders memory and happens once.
 /// Dropping a block drops its tokens and gives it back to its store.
+///
+/// A block is shared between threads only where its tokens may be:
+///
+/// ```compile_fail
+/// fn shared<T: Sync>() {}
+/// shared::<ringway_engine::queue::Block<std::cell::Cell<u8>>>();
+/// ```
 pub struct Block<T: Send> {
     store: Arc<Store<T>>,
     index: u32,
     start: u32,
     end: u32,
+    /// It may be shared between threads where its tokens may.
+    owned: PhantomData<Box<[T]>>,
 }
 
 impl<T: Send> Block<T> {

@@ -7,6 +7,7 @@ use ringway::{BufToken, DropReason, RxFrame};
 use super::super::lanes::Way;
 use super::super::shared::WhenFull;
 use super::super::token::{Long, NOWHERE, Token};
+use super::flows::FlowOut;
 use super::worker::Worker;
 
 impl Worker {
@@ -164,8 +165,13 @@ impl Worker {
 
     /// A port that will receive nothing more, and of which all was delivered.
     fn note_end(&mut self, at: usize) {
+        let in_hand = self.flows.as_ref().map_or(0, FlowOut::held);
         let owned = &mut self.ports[at];
-        if owned.port.ended() && owned.out.is_empty() && owned.port.rx.iter_mut().all(|rx| rx.avail() == 0) {
+        if in_hand == 0
+            && owned.port.ended()
+            && owned.out.is_empty()
+            && owned.port.rx.iter_mut().all(|rx| rx.avail() == 0)
+        {
             self.shared.ports[owned.at].note_end();
             self.end_if_all_ended();
         }
