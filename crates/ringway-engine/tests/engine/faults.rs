@@ -101,9 +101,9 @@ fn a_busy_engine_names_the_stuck_as_well() {
         for _ in 0..100 {
             engine.receive(&mut burst).unwrap();
         }
-        engine.counts().stuck == 1
+        engine.counts().stuck > 0
     });
-    assert!(engine.try_receive(&mut stuck).unwrap() > 0, "it may go on");
+    assert!(engine.receive(&mut stuck).unwrap() > 0, "it may go on");
 }
 
 #[test]
