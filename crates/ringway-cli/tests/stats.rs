@@ -28,7 +28,7 @@ fn until_received(port: &str, frames: u64) -> Value {
     }
 }
 
-const COUNTERS: [&str; 10] = [
+const COUNTERS: [&str; 11] = [
     "busy_syncs",
     "bytes_out",
     "dropped",

@@ -10,17 +10,17 @@ use crate::memory::Region;
 /// Not each kind of port serves each option. An option that it cannot serve makes it refuse to open, with the cure. An option
 /// that has no effect on it is marked `-`: the port is so anyway, has nothing to apply it to, or lies in a region of its own.
 ///
-/// | option | `ebpf:IF` | `ebpf:IF^` | `xdp:IF` | `packet:IF` | `valeX:P` | `pipe:` | `pcap:` | `dpdk:` | `null:` | `loop:` |
-/// | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
-/// | [`slots`](Self::slots) | yes | yes | yes | yes | no | yes | yes | yes | yes | yes |
-/// | [`region`](Self::region) | yes | yes | yes | yes | - | - | yes | yes | yes | yes |
-/// | [`extra_bufs`](Self::extra_bufs) | yes | yes | yes | yes | no | - | yes | yes | yes | yes |
-/// | [`gso`](Self::gso) | - | - | - | yes | yes | - | - | - | - | - |
-/// | [`take`](Self::take) | yes | yes | yes | no | no | no | no | no | no | no |
-/// | [`copy`](Self::copy) | yes | yes | no | - | no | no | no | no | no | no |
-/// | [`send_only`](Self::send_only) | yes | no | no | no | no | no | no | no | no | no |
-/// | [`promiscuous`](Self::promiscuous) | yes | - | yes | yes | - | - | - | yes | - | - |
-/// | [`raw`](Self::raw) | yes | yes | yes | yes | yes | - | - | yes | - | - |
+/// | option | `ebpf:IF` | `ebpf:IF^` | `xdp:IF` | `packet:IF` | `valeX:P` | `pipe:` | `memif:` | `pcap:` | `dpdk:` | `null:` | `loop:` |
+/// | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+/// | [`slots`](Self::slots) | yes | yes | yes | yes | no | yes | yes | yes | yes | yes | yes |
+/// | [`region`](Self::region) | yes | yes | yes | yes | - | - | yes | yes | yes | yes | yes |
+/// | [`extra_bufs`](Self::extra_bufs) | yes | yes | yes | yes | no | - | yes | yes | yes | yes | yes |
+/// | [`gso`](Self::gso) | - | - | - | yes | yes | - | - | - | - | - | - |
+/// | [`take`](Self::take) | yes | yes | yes | no | no | no | no | no | no | no | no |
+/// | [`copy`](Self::copy) | yes | yes | no | - | no | no | no | no | no | no | no |
+/// | [`send_only`](Self::send_only) | yes | no | no | no | no | no | no | no | no | no | no |
+/// | [`promiscuous`](Self::promiscuous) | yes | - | yes | yes | - | - | - | - | yes | - | - |
+/// | [`raw`](Self::raw) | yes | yes | yes | yes | yes | - | - | - | yes | - | - |
 ///
 /// A pipe has the slots that its first opener asked for. `tap:`, `trace:` and `fault:` leave options to the port inside, but
 /// refuse `send_only`. [`open_all`](Self::open_all) applies [`take`](Self::take) and

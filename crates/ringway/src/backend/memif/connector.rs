@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ringway_memif::{Access, Address, Channel, Client, Offer, OfferedMemory, Reason, SECRET, connect_to};
 
-use super::core::Core;
+use super::interface::Interface;
 use crate::memory::Region;
 use crate::sys::mmap::Mmap;
 
@@ -44,17 +44,17 @@ impl Connector {
     }
 
     /// Does the next step, if it is time, or if the server answered.
-    pub(super) fn go_on(&mut self, core: &Core, now: u64) {
+    pub(super) fn go_on(&mut self, port: &dyn Interface, now: u64) {
         if self.handshake.is_none() && now >= self.next_ns {
             self.next_ns = now + RETRY_NS;
             match self.start() {
                 Ok(Some(handshake)) => {
-                    core.watch(handshake.channel().as_fd());
+                    port.watch(handshake.channel().as_fd());
                     self.next_ns = now + PATIENCE_NS;
                     self.handshake = Some(handshake);
                 }
                 Ok(None) => {}
-                Err(why) => core.note(why),
+                Err(why) => port.note(why),
             }
         }
         let Some(handshake) = &mut self.handshake else { return };
@@ -64,7 +64,7 @@ impl Connector {
             Ok(Some(link)) => {
                 if let Some(handshake) = self.handshake.take() {
                     // Only this connector connects the port.
-                    let _ = core.connect(link, handshake.into_channel());
+                    let _ = port.connect(link, handshake.into_channel());
                 }
                 self.next_ns = now;
                 return;
@@ -74,7 +74,7 @@ impl Connector {
         handshake.channel().say_last(&why);
         self.handshake = None;
         self.next_ns = now + RETRY_NS;
-        core.note(why);
+        port.note(why);
     }
 
     fn start(&self) -> Result<Option<Client>, Reason> {

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ringway_memif::{Channel, Link, Reason, Terms};
 
 use super::connector::Connector;
+use super::interface::Interface;
 use super::socket::Socket;
 use crate::error::{Error, Result};
 use crate::sys::fd::Epoll;
@@ -58,25 +59,8 @@ impl Core {
         Ok(Self { name, way, control, generation, up: Mutex::default(), looked_ns })
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
     pub(super) fn control(&self) -> BorrowedFd<'_> {
         self.control.as_fd()
-    }
-
-    /// Makes [`control`](Self::control) readable when `fd` is.
-    pub(super) fn watch(&self, fd: BorrowedFd<'_>) {
-        // Without it the rings look after the connection by their timers.
-        let _ = self.control.add(fd);
-    }
-
-    pub(super) fn terms(&self) -> Option<Terms> {
-        match &self.way {
-            Way::Serve { terms, .. } => Some(*terms),
-            Way::Connect(_) => None,
-        }
     }
 
     #[inline]
@@ -99,10 +83,6 @@ impl Core {
         }
     }
 
-    pub(super) fn is_up(&self) -> bool {
-        self.lock().link.is_some()
-    }
-
     /// Why the last connection ended, or the last attempt failed.
     pub(super) fn last(&self) -> Option<Reason> {
         self.lock().last.clone()
@@ -113,18 +93,6 @@ impl Core {
         self.up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The link is up over this channel, unless another one is.
-    pub(super) fn connect(&self, link: Link, channel: Channel) -> std::result::Result<(), (Reason, Channel)> {
-        let mut up = self.lock();
-        if up.link.is_some() {
-            return Err((Reason::AlreadyConnected, channel));
-        }
-        self.watch(channel.as_fd());
-        (up.link, up.channel) = (Some(Arc::new(link)), Some(channel));
-        self.generation.fetch_add(1, Release);
-        Ok(())
-    }
-
     /// A ring found that the peer of this generation broke a rule.
     pub(super) fn break_off(&self, generation: u64, why: Reason) {
         let mut up = self.lock();
@@ -133,11 +101,6 @@ impl Core {
             // What such a peer sent is not looked at any more.
             up.gone = None;
         }
-    }
-
-    /// Notes why there is no connection.
-    pub(super) fn note(&self, why: Reason) {
-        self.lock().last = Some(why);
     }
 
     fn disconnect(&self, up: &mut Up, why: Reason) {
@@ -179,21 +142,6 @@ impl Core {
         }
     }
 
-    /// Notices that the peer went, or said something, which ends the connection.
-    pub(super) fn listen_to_peer(&self) {
-        let mut up = self.lock();
-        let Some(channel) = &up.channel else { return };
-        let why = match channel.receive() {
-            Ok(None) => return,
-            Ok(Some((ringway_memif::Message::Disconnect { why, .. }, _))) => {
-                Reason::Said(ringway_memif::text(&why))
-            }
-            Ok(Some(_)) => Reason::Order,
-            Err(why) => why,
-        };
-        self.disconnect(&mut up, why);
-    }
-
     /// Nanoseconds until there is something to do for the connection that no descriptor tells.
     pub(super) fn next_ns(&self) -> u64 {
         match &self.way {
@@ -220,15 +168,67 @@ impl Core {
             (None, None) => format!("memif: {role}, waits for its peer"),
         }
     }
+}
 
-    /// The port is closed: the peer gets to know at once.
-    pub(super) fn close(&self) {
+impl Drop for Core {
+    /// The port and all its rings are dropped: the peer gets to know at once.
+    fn drop(&mut self) {
         if let Way::Serve { socket, id, .. } = &self.way {
             socket.remove(*id);
         }
+        if let Some(channel) = self.lock().channel.take() {
+            channel.say_last(&Reason::PortClosed);
+        }
+    }
+}
+
+impl Interface for Core {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn terms(&self) -> Option<Terms> {
+        match &self.way {
+            Way::Serve { terms, .. } => Some(*terms),
+            Way::Connect(_) => None,
+        }
+    }
+
+    fn is_up(&self) -> bool {
+        self.lock().link.is_some()
+    }
+
+    fn listen_to_peer(&self) {
+        let mut up = self.lock();
+        let Some(channel) = &up.channel else { return };
+        let why = match channel.receive() {
+            Ok(None) => return,
+            Ok(Some((ringway_memif::Message::Disconnect { why, .. }, _))) => {
+                Reason::Said(ringway_memif::text(&why))
+            }
+            Ok(Some(_)) => Reason::Order,
+            Err(why) => why,
+        };
+        self.disconnect(&mut up, why);
+    }
+
+    fn watch(&self, fd: BorrowedFd<'_>) {
+        // Without it the rings look after the connection by their timers.
+        let _ = self.control.add(fd);
+    }
+
+    fn connect(&self, link: Link, channel: Channel) -> std::result::Result<(), (Reason, Channel)> {
         let mut up = self.lock();
         if up.link.is_some() {
-            self.disconnect(&mut up, Reason::PortClosed);
+            return Err((Reason::AlreadyConnected, channel));
         }
+        self.watch(channel.as_fd());
+        (up.link, up.channel) = (Some(Arc::new(link)), Some(channel));
+        self.generation.fetch_add(1, Release);
+        Ok(())
+    }
+
+    fn note(&self, why: Reason) {
+        self.lock().last = Some(why);
     }
 }

@@ -13,6 +13,7 @@
 mod attachment;
 mod connector;
 mod core;
+mod interface;
 mod lend_rx;
 mod lend_tx;
 mod rx;
@@ -25,12 +26,13 @@ mod tests;
 mod tx;
 mod waker;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use ringway_memif::{Access, Address, Terms};
 
 use self::connector::{Connector, Wish};
 use self::core::{Core, Way};
+use self::interface::Interface;
 use self::lend_rx::LendRx;
 use self::lend_tx::LendTx;
 use self::rx::MemifRx;
@@ -74,24 +76,19 @@ fn shape(own: &MemifOptions, options: &OpenOptions) -> PortShape {
     PortShape { tx_rings: own.rings.into(), rx_rings: own.rings.into(), slots, host: false }
 }
 
-/// The port as a whole. Dropping it ends the connection.
+/// The port as a whole. It holds no connection: who only reads counters keeps nothing open.
 #[derive(Debug)]
-struct Whole(Arc<Core>);
+struct Whole(Weak<Core>);
 
 impl Control for Whole {
     fn link_up(&self) -> Result<bool> {
-        self.0.look_now();
-        Ok(self.0.is_up())
+        let core = self.0.upgrade();
+        core.as_ref().inspect(|core| core.look_now());
+        Ok(core.is_some_and(|core| core.is_up()))
     }
 
     fn describe(&self) -> String {
-        self.0.describe()
-    }
-}
-
-impl Drop for Whole {
-    fn drop(&mut self) {
-        self.0.close();
+        self.0.upgrade().map_or_else(|| "memif: closed".into(), |core| core.describe())
     }
 }
 
@@ -130,7 +127,7 @@ fn open(name: &PortName, socket: &str, own: &MemifOptions, options: &OpenOptions
         Ok(setup.rx_ring(view, k as u32, side))
     });
     let rx = rx.collect::<Result<Vec<_>>>()?;
-    Ok(setup.finish(rx, tx, u32::from(u16::MAX), Whole(core)))
+    Ok(setup.finish(rx, tx, u32::from(u16::MAX), Whole(Arc::downgrade(&core))))
 }
 
 /// Listens, or begins to connect.
@@ -144,7 +141,8 @@ fn connect(name: &str, socket: &str, own: &MemifOptions, setup: &Setup) -> Resul
             let socket = Socket::at(&address, access, name)?;
             let way = Way::Serve { socket: socket.clone(), id: own.id, terms };
             let core = Arc::new(Core::new(name.into(), way)?);
-            socket.add(own.id, &core)?;
+            let interface: Arc<dyn Interface> = core.clone();
+            socket.add(own.id, &interface)?;
             Ok(core)
         }
         MemifRole::Client => {

@@ -1,4 +1,4 @@
-//! Receiving on a ring of a link by copying: out of the client's own buffers, or out of those that the client named.
+//! Receiving on a ring of a link by copying: out of the own buffers of a client, or out of buffers that the client named.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use ringway_memif::{Access, Address, Channel, Listening, Reason, Session, Terms};
 
-use super::core::Core;
+use super::interface::Interface;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Clients in a handshake at once; more wait.
@@ -25,7 +25,7 @@ pub(super) struct Socket {
     listening: Listening,
     /// Process that listens; a fork leaves the socket alone.
     pid: u32,
-    ports: Mutex<HashMap<u32, Weak<Core>>>,
+    ports: Mutex<HashMap<u32, Weak<dyn Interface>>>,
     pending: Mutex<Vec<Pending>>,
 }
 
@@ -61,7 +61,7 @@ impl Socket {
     }
 
     /// Serves interface `id` for a port from now on.
-    pub(super) fn add(&self, id: u32, core: &Arc<Core>) -> Result<()> {
+    pub(super) fn add(&self, id: u32, core: &Arc<dyn Interface>) -> Result<()> {
         let mut ports = lock(&self.ports);
         if ports.get(&id).is_some_and(|port| port.strong_count() > 0) {
             let what = format!("interface {id} of this socket has a port");
@@ -73,9 +73,9 @@ impl Socket {
         Ok(())
     }
 
-    /// No port serves the interface any more.
+    /// No port serves the interface any more, unless a new one does already.
     pub(super) fn remove(&self, id: u32) {
-        lock(&self.ports).remove(&id);
+        lock(&self.ports).retain(|&other, port| other != id || port.strong_count() > 0);
     }
 
     /// Accepts clients and goes on with their handshakes, unless another thread does.
@@ -122,7 +122,7 @@ impl Socket {
         ports.iter().for_each(|port| port.watch(session.channel().as_fd()));
     }
 
-    fn port(&self, id: u32) -> Option<Arc<Core>> {
+    fn port(&self, id: u32) -> Option<Arc<dyn Interface>> {
         lock(&self.ports).get(&id).and_then(Weak::upgrade)
     }
 

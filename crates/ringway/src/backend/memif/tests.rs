@@ -108,7 +108,7 @@ fn buffers_are_exchanged_with_a_port_of_the_same_region() {
     });
     let region = near.region().clone();
     drop((near, echo));
-    // All buffers of both ports come back, also those that the peer had.
+    // All buffers of both ports come back, also the buffers that the peer had.
     let spec = region.shared().layout;
     assert_eq!(region.free_bufs() as u32, spec.bufs - crate::layout::FIRST_BUF);
 }
@@ -240,4 +240,21 @@ fn zero_copy_needs_buffers_in_a_file_of_their_own() {
     let name = format!("memif:{},role=client,zero-copy=yes", socket("region"));
     let refused = OpenOptions::new().slots(64).region(&region).open(&name).unwrap_err();
     assert!(refused.to_string().contains("zero-copy"), "{refused}");
+}
+
+#[test]
+fn rings_keep_the_connection_when_their_port_is_dropped() {
+    let (mut server, mut client) = pair("rings", "");
+    let (mut rx, watch) = (std::mem::take(&mut server.rx), server.watch());
+    drop(server);
+    assert!(client.tx[0].push(&frame(0, 60)));
+    let start = Instant::now();
+    while rx[0].sync().unwrap() == 0 {
+        client.tx[0].sync().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(60));
+    }
+    drop(rx);
+    until(&mut [&mut client], |ports| !ports[0].link_up().unwrap());
+    assert!(client.status().contains("The port was closed"), "{}", client.status());
+    assert_eq!((watch.status().as_str(), watch.counters().rx.frames_out), ("memif: closed", 1));
 }

@@ -1,4 +1,4 @@
-//! Sending on a ring of a link by copying: into the client's own buffers, or into those that the client posted.
+//! Sending on a ring of a link by copying: into the own buffers of a client, or into buffers that the client posted.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ringway_memif::Link;
 
 use super::core::Core;
+use super::interface::Interface;
 use crate::error::{Error, Result};
 use crate::sys::fd::{Epoll, Timer};
 use crate::sys::foreign_bell::ForeignBell;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::memif::MemifOptions;
+use super::memif_options::MemifOptions;
 use super::options::{FaultOptions, TapOptions, TraceOptions};
 
 /// A parsed port name.
