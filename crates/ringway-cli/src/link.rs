@@ -23,7 +23,7 @@ pub(crate) fn wait(port: &Port, seconds: f64, signals: &Signals) -> Result<(), F
         }
         if Instant::now() >= end {
             note(&format!(
-                "ringway: {}: the link is down; set it up, or wait longer with -w",
+                "ringway: {}: the link is down; set it up or start its peer, or wait longer with -w",
                 port.info().name
             ));
             return Ok(());

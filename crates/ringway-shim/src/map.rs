@@ -15,13 +15,13 @@ pub struct PortMap(Vec<(String, String)>);
 
 impl PortMap {
     /// Reads the text of the variable. Ports around ports have commas in their names: an entry goes on until its port is a whole
-    /// name. What never becomes one is kept, so that opening it tells what is wrong; what has no `=` is passed over.
+    /// name, and further as long as options of that port follow. What never becomes one is kept, so that opening it tells what is wrong; what has no `=` is passed over.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut map: Vec<(String, String)> = Vec::new();
         for part in text.split(',') {
             match map.last_mut() {
-                Some((_, port)) if port.parse::<PortName>().is_err() => {
+                Some((_, port)) if port.parse::<PortName>().is_err() || goes_on(port, part) => {
                     port.push(',');
                     port.push_str(part);
                 }
@@ -51,6 +51,14 @@ impl PortMap {
     }
 }
 
+/// Whether `part` is an option of a port whose name can have more: not what stands for the next interface.
+fn goes_on(port: &str, part: &str) -> bool {
+    let takes_options = port.contains("memif:") || port.contains("dpdk:");
+    let is_port = |value: &str| value.contains(':') && value.parse::<PortName>().is_ok();
+    let next = part.split_once('=').is_some_and(|(_, value)| is_port(value));
+    takes_options && !next && format!("{port},{part}").parse::<PortName>().is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +71,16 @@ mod tests {
             ("eth0", "vale0:p1"),
             ("eth1", "fault:drop=1%,seed=3,port=tap:file=a,port=loop:"),
             ("lan", "null:"),
+        ];
+        assert_eq!(map.entries().collect::<Vec<_>>(), expected);
+        let map = PortMap::parse(
+            "a=memif:@m,id=1,role=client,b=tap:file=f,port=memif:@n,id=2,c=dpdk:net_null0,size=60,d=null:",
+        );
+        let expected = [
+            ("a", "memif:@m,id=1,role=client"),
+            ("b", "tap:file=f,port=memif:@n,id=2"),
+            ("c", "dpdk:net_null0,size=60"),
+            ("d", "null:"),
         ];
         assert_eq!(map.entries().collect::<Vec<_>>(), expected);
         assert_eq!(PortMap::parse("").entries().count(), 0);

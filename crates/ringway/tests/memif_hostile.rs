@@ -267,11 +267,11 @@ fn write(link: &Link, random: &mut Random) {
     match random.below(7) {
         0 => ring.set_head(ring.tail().wrapping_add(small)),
         1 => ring.set_tail(ring.head().wrapping_sub(small)),
-        2 if any % 64 == 0 => ring.set_head(any as u16),
-        2 => ring.mask_interrupts(any % 2 == 0),
-        3 => ring.descriptors().write(at, Descriptor { more: any % 2 == 0, ..d }),
+        2 if any.is_multiple_of(64) => ring.set_head(any as u16),
+        2 => ring.mask_interrupts(any.is_multiple_of(2)),
+        3 => ring.descriptors().write(at, Descriptor { more: any.is_multiple_of(2), ..d }),
         4 => ring.descriptors().write(at, Descriptor { len: (any % 3000) as u32, ..d }),
         5 => ring.descriptors().write(at, Descriptor { offset: (any % (1 << 17)) as u32, ..d }),
-        _ => ring.descriptors().write(at, Descriptor { region: u16::from(any % 256 == 0), ..d }),
+        _ => ring.descriptors().write(at, Descriptor { region: u16::from(any.is_multiple_of(256)), ..d }),
     }
 }

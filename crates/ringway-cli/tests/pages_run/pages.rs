@@ -115,7 +115,15 @@ fn ports() {
     perform(
         &stage,
         "docs/ports.md",
-        &[Special::new("ringway bridge -i tap:file=a.pcap,port=eth0 -i ebpf:eth0^", MOVES)],
+        &[
+            Special::new("ringway pkt-gen -i memif:@m1 -f rx", Says("waiting for the first packet")),
+            Special::new(
+                "dpdk-testpmd --no-huge -m 256 --no-pci --vdev \
+                 net_memif0,role=client,socket=m1,socket-abstract=yes -- --forward-mode=txonly",
+                Skipped("it runs for ever; test `memif_testpmd` runs it at a port"),
+            ),
+            Special::new("ringway bridge -i tap:file=a.pcap,port=eth0 -i ebpf:eth0^", MOVES),
+        ],
     );
 }
 

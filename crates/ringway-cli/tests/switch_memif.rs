@@ -1,0 +1,132 @@
+//! Ports of switches for programs that speak memif, and commands on `memif:` ports. Needs root; says so and passes without.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+
+use support::room::Room;
+use support::{file, run, spawn, start};
+
+/// A folder for sockets that this user alone can change.
+fn folder(room: &Room, owner: u32) -> String {
+    let folder = room.path(&format!("sockets-{owner}"));
+    fs::create_dir_all(&folder).unwrap();
+    fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+    chown(&folder, Some(owner), Some(owner)).unwrap();
+    folder
+}
+
+/// The process that has a port open, and the user that it runs as.
+fn server(room: &Room, switch: &str) -> Option<(u64, u32)> {
+    let shown = room.switch(switch);
+    let pid = shown["ports"].as_array()?.first()?["pid"].as_u64()?;
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let uid = status.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_whitespace().next()?;
+    Some((pid, uid.parse().ok()?))
+}
+
+fn alive(pid: u64) -> bool {
+    // A process that ended is a zombie until its parent, which is not this one, takes its end.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.trim_start().starts_with('Z') && !rest.is_empty())
+}
+
+#[test]
+fn programs_come_and_go_at_a_port_of_a_switch() {
+    let Some(room) = Room::new() else { return };
+    assert_eq!(room.run(&["switch", "add", "valem"]).code, Some(0));
+    let socket = format!("{}/m.sock", folder(&room, 0));
+    let made = room.run(&["switch", "port", "add", "valem:m1", "--memif", &format!("{socket},id=7")]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    assert!(made.stderr.contains("serves memif:"), "{made:?}");
+    let (pid, uid) = server(&room, "valem").unwrap();
+    assert_eq!(uid, 0);
+
+    let client = format!("memif:{socket},id=7,role=client");
+    for _ in 0..2 {
+        let receiver = room.start(&["pkt-gen", "-i", "valem:p2", "-f", "rx", "-n", "2000", "--json"]);
+        receiver.wait_said("waiting for the first packet", 1);
+        let sent = room.json(&["pkt-gen", "-i", &client, "-f", "tx", "-n", "2000", "-R", "20k"]);
+        assert_eq!(sent["packets"], 2000, "{sent}");
+        let received = receiver.end().json();
+        assert_eq!(received["packets"], 2000, "{received}");
+    }
+    let receiver = room.start(&["pkt-gen", "-i", &client, "-f", "rx", "-n", "2000", "--json"]);
+    receiver.wait_said("waiting for the first packet", 1);
+    room.json(&["pkt-gen", "-i", "valem:p2", "-f", "tx", "-n", "2000", "-R", "20k"]);
+    assert_eq!(receiver.end().json()["packets"], 2000);
+    assert!(alive(pid));
+    assert_eq!(room.run(&["switch", "port", "del", "valem:m1", "--force"]).code, Some(0));
+    room.until(|| !alive(pid) && !Path::new(&socket).exists());
+    assert_eq!(room.run(&["switch", "del", "valem"]).code, Some(0));
+}
+
+#[test]
+fn the_process_of_a_port_is_of_its_owner() {
+    let Some(room) = Room::new() else { return };
+    assert_eq!(room.run(&["switch", "add", "valem"]).code, Some(0));
+    // A directory of root's is not nobody's: nothing stays of the port.
+    let denied = format!("{}/m.sock", folder(&room, 0));
+    let add = |socket: &str| {
+        room.run(&[
+            "switch", "port", "add", "valem:m1", "--owner", "nobody", "--mode", "600", "--memif", socket,
+        ])
+    };
+    let ended = add(&denied);
+    assert!(ended.error(1).contains("Permission denied"), "{ended:?}");
+    assert_eq!(room.switch("valem")["ports"].as_array().map(Vec::len), Some(0));
+
+    let made = add(&format!("@ringway-switch-memif-{}", std::process::id()));
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let (pid, uid) = server(&room, "valem").unwrap();
+    assert_ne!(uid, 0);
+    assert_eq!(room.run(&["switch", "port", "del", "valem:m1", "--force"]).code, Some(0));
+    room.until(|| !alive(pid));
+}
+
+#[test]
+fn wrong_words_make_no_port() {
+    let Some(room) = Room::new() else { return };
+    assert_eq!(room.run(&["switch", "add", "valem"]).code, Some(0));
+    for (args, said) in [
+        (&["valem:m1", "--memif", "m.sock,colour=red"][..], "options are id="),
+        (&["valem:m1", "valem:m2", "--memif", "@m"], "--memif is for one port"),
+        (&["valem:m1", "--memif", "/nowhere/m.sock"], "/nowhere"),
+    ] {
+        let ended = room.run(&[&["switch", "port", "add"], args].concat());
+        assert!(ended.code != Some(0) && ended.stderr.contains(said), "{ended:?}");
+    }
+    assert_eq!(room.switch("valem")["ports"].as_array().map(Vec::len), Some(0));
+}
+
+/// The same on ports alone, which need no root: a capture goes through two memif links and comes out whole.
+#[test]
+fn captures_pass_pkt_gen_bridge_and_capture() {
+    let at = |n: u32| format!("memif:@ringway-cli-memif-{}-{n}", std::process::id());
+    let to = file("memif-to.pcap");
+    let mut command =
+        support::command(&["capture", "-i", &at(2), "-w", to.to_str().unwrap(), "-c", "3000", "--json"]);
+    let capture = spawn(&mut command);
+    let bridge = start(&["bridge", "-i", &at(1), "-i", &format!("{},role=client", at(2)), "--json"]);
+    let sent = run(&[
+        "pkt-gen",
+        "-i",
+        &format!("{},role=client", at(1)),
+        "-f",
+        "tx",
+        "-n",
+        "3000",
+        "-R",
+        "20k",
+        "--json",
+    ]);
+    assert_eq!(sent.json()["packets"], 3000, "{sent:?}");
+    let ended = capture.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let bridged = bridge.interrupt().json();
+    assert_eq!(bridged["ports"][0]["rx"]["frames_out"], 3000, "{bridged}");
+    assert_eq!(fs::metadata(&to).unwrap().len(), 24 + 3000 * (16 + 60));
+}
