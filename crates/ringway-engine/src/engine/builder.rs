@@ -35,6 +35,7 @@ pub struct Builder {
     io_threads: Option<usize>,
     threads: usize,
     queue: usize,
+    caches: bool,
     delivery: Delivery,
     turns: Turns,
     choices: Choices,
@@ -65,6 +66,7 @@ impl Engine {
             io_threads: None,
             threads: 32,
             queue: 4096,
+            caches: true,
             delivery: Delivery::Any,
             turns: Turns::default(),
             choices: Choices {
@@ -114,6 +116,13 @@ impl Builder {
     /// Frames that each queue between I/O threads and threads has room for, 4096 without this.
     pub fn queue(mut self, frames: usize) -> Self {
         self.queue = frames;
+        self
+    }
+
+    /// Whether each thread has a cache of free buffers, as it has without this. Off is there to see what the caches are worth: then
+    /// each buffer comes from a pool that all threads share.
+    pub fn caches(mut self, on: bool) -> Self {
+        self.caches = on;
         self
     }
 
@@ -223,6 +232,8 @@ impl Builder {
         let store = self.store(io_threads)?;
         let buffers = region.free_bufs().min(self.buffers(io_threads));
         let tokens: Vec<_> = (0..buffers).map_while(|_| region.take_token()).collect();
+        let (buffers, caches) = (tokens.len() as u64, self.threads + io_threads);
+        let pool = if self.caches { Pool::cached } else { Pool::uncached }(tokens.into_iter(), caches)?;
         let choices = std::mem::replace(&mut self.choices, Engine::builder().choices);
         let state = |(at, port): (usize, &Port)| {
             let queue = Queue::over(&store, Size::of(self.queue))?;
@@ -238,8 +249,8 @@ impl Builder {
             Delivery::Flows => Way::Flows(Box::new(Flows::new(self.threads, &store, lane, io_threads))),
         };
         Ok(Shared {
-            buffers: tokens.len() as u64,
-            pool: Pool::cached(tokens.into_iter(), self.threads + io_threads)?,
+            buffers,
+            pool,
             ports: ports.iter().enumerate().map(state).collect::<Result<_>>()?,
             way,
             holders: Holders::new(self.threads),

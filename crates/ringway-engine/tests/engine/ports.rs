@@ -12,7 +12,12 @@ use super::{closed, numbered, pull, push, reflect, until};
 
 #[test]
 fn frames_of_null_ports_go_round() {
-    let engine = Engine::builder().port("null:60").port("null:60").build().unwrap();
+    go_round_null_ports(true);
+    go_round_null_ports(false);
+}
+
+fn go_round_null_ports(caches: bool) {
+    let engine = Engine::builder().port("null:60").port("null:60").caches(caches).build().unwrap();
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
