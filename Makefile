@@ -65,6 +65,7 @@ bench:
 	$(CARGO) run --release --quiet -p ringway-cli -- bench fib
 	$(CARGO) run --release --quiet -p ringway-cli -- bench l3
 	$(CARGO) run --release --quiet -p ringway-cli -- bench tester
+	$(CARGO) run --release --quiet -p ringway-cli -- bench engine
 	$(CARGO) build --release --quiet -p ringway-preload
 	$(CARGO) run --release --quiet -p ringway-cli -- bench pcap
 	$(CARGO) build --release --quiet -p ringway-netmap

@@ -21,7 +21,7 @@ struct Program {
     packages: &'static str,
 }
 
-const PROGRAMS: [Program; 7] = [
+const PROGRAMS: [Program; 8] = [
     Program {
         name: "pcap",
         bpf: false,
@@ -57,6 +57,15 @@ const PROGRAMS: [Program; 7] = [
         bpf: false,
         probe: "#include <rte_fib.h>\n#include <rte_fib6.h>\nint main(void) { return !rte_fib_find_existing(\"\"); }\n",
         libraries: &[],
+        config: Some("libdpdk"),
+        include: &[],
+        packages: "libdpdk-dev, pkg-config",
+    },
+    Program {
+        name: "ring",
+        bpf: false,
+        probe: "#include <rte_mempool.h>\n#include <rte_ring.h>\nint main(void) { return !rte_ring_get_memsize(8); }\n",
+        libraries: &["-pthread"],
         config: Some("libdpdk"),
         include: &[],
         packages: "libdpdk-dev, pkg-config",

@@ -13,11 +13,9 @@
 // Files are arrays: routes as struct route, keys as 32 bits in host order or 16 bytes in network order, answers as 16 bits.
 //
 // DPDK runs without huge pages of its own; its memory is put on the kernel's transparent ones, as that of the other systems is.
-#include "peer.h"
+#include "peer-dpdk.h"
 
 #include <fcntl.h>
-#include <rte_eal.h>
-#include <rte_errno.h>
 #include <rte_fib.h>
 #include <rte_fib6.h>
 #include <rte_memory.h>
@@ -162,22 +160,15 @@ static int on_large_pages(const struct rte_memseg_list *list, void *unused)
 	return 0;
 }
 
-static void start_dpdk(const char *cpu)
-{
-	const char *args[] = { "peer-fib", "--no-huge", "-m", "2048", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level=error",
-		"--log-level=3", "--force-max-simd-bitwidth=512", "-l", cpu };
-	if (rte_eal_init(sizeof args / sizeof *args, (char **)(uintptr_t)args) < 0)
-		quit(EXIT_UNAVAILABLE, "rte_eal_init: %s", rte_strerror(rte_errno));
-	rte_memseg_list_walk(on_large_pages, NULL);
-}
-
 int main(int argc, char **argv)
 {
 	if (argc != 3) fail("usage: peer-fib 4|6 avx512|scalar");
 	v6 = *argv[1] == '6';
 	avx512 = *argv[2] == 'a';
 	const char *cpu = getenv("PEER_CPU");
-	start_dpdk(cpu && *cpu ? cpu : "0");
+	static const char *const more[] = { "--force-max-simd-bitwidth=512", NULL };
+	dpdk_start("peer-fib", "2048", cpu && *cpu ? cpu : "0", more);
+	rte_memseg_list_walk(on_large_pages, NULL);
 	peer_begin("peer-fib");
 	peer_ready();
 	char line[4096], a[2048], b[2048];

@@ -33,6 +33,7 @@ static AF_XDP: Image = image!(c"peer-afxdp", "peer-afxdp", "PEER_AFXDP_MISSING")
 static XDP: Image = image!(c"peer-xdp", "peer-xdp", "PEER_XDP_MISSING");
 static L3: Image = image!(c"peer-l3", "peer-l3", "PEER_L3_MISSING");
 static FIB: Image = image!(c"peer-fib", "peer-fib", "PEER_FIB_MISSING");
+static RING: Image = image!(c"peer-ring", "peer-ring", "PEER_RING_MISSING");
 
 /// A program as a command. The file behind it is anonymous and must stay open until the child has executed it.
 pub(super) fn command(kind: PeerKind) -> Result<(Command, std::fs::File), ProgramError> {
@@ -44,6 +45,7 @@ pub(super) fn command(kind: PeerKind) -> Result<(Command, std::fs::File), Progra
         PeerKind::Xdp => &XDP,
         PeerKind::L3 => &L3,
         PeerKind::Fib => &FIB,
+        PeerKind::Ring => &RING,
     };
     if image.bytes.is_empty() {
         let reason = format!("built without {}", image.missing);

@@ -19,6 +19,8 @@ pub enum PeerKind {
     L3,
     /// DPDK's route lookup; only [`FibPeer`](super::FibPeer) speaks with it.
     Fib,
+    /// DPDK's rings and pools between threads.
+    Ring,
 }
 
 impl fmt::Display for PeerKind {
@@ -31,6 +33,7 @@ impl fmt::Display for PeerKind {
             Self::Xdp => "peer-xdp",
             Self::L3 => "peer-l3",
             Self::Fib => "peer-fib",
+            Self::Ring => "peer-ring",
         })
     }
 }

@@ -12,6 +12,7 @@
 //! | [`PeerKind::AfXdp`] | `tx IF LEN BURST SECONDS`, `rx IF BURST SECONDS`, `forward A B BURST`, `forward1 A B BURST` |
 //! | [`PeerKind::Xdp`] | `redirect A B`, `sink IF...`, `sink-skb IF...`, `pass IF...`, `flood IF LEN SECONDS [RATE_PPS [BURST]]` |
 //! | [`PeerKind::L3`] | `flood IF FLOWS SECONDS`, `forward IF...`, `clock IF` |
+//! | [`PeerKind::Ring`] | `ring CPUS BURST SECONDS mt\|rts`, `pool CPUS BURST SECONDS CACHE` |
 //! | [`FibPeer`] | DPDK's route lookup, by commands |
 //! | [`testpmd::spawn`] | DPDK's own forwarder |
 //! | [`MemifPair`] | two of DPDK's testpmd over shared memory: sender and receiver |
@@ -34,6 +35,9 @@
 //! (`bpf_fib_lookup`) out of the others, in XDP. `clock` says how often an XDP program ran and for how long.
 //!
 //! `pass` counts frames and leaves them to the host: it has a veth run NAPI without GRO, which may reorder.
+//!
+//! `ring` and `pool` are DPDK's between threads, one for each number in `CPUS`: `0,1,1,0`. Their packets are tokens. Of a ring the first half of
+//! the threads puts tokens in, and `rts` is its mode for more threads than CPUs. A `CACHE` of 0 leaves the caches of a pool out.
 //!
 //! There are two sinks because neither suits all senders. On a veth an XDP program makes a copy of each
 //! packet of libpcap, AF_PACKET, AF_XDP in copy mode and the bridge: they send socket buffers. `sink-skb`, a

@@ -32,6 +32,9 @@ pub enum Unit {
     /// Millions of route changes per second; more is better.
     #[serde(rename = "Mupdate/s")]
     Mupdates,
+    /// Millions of tokens per second; more is better.
+    #[serde(rename = "Mtokens/s")]
+    Mtokens,
 }
 
 impl fmt::Display for Unit {
@@ -45,6 +48,7 @@ impl fmt::Display for Unit {
             Self::Ppm => "ppm",
             Self::Mlookups => "Mlookup/s",
             Self::Mupdates => "Mupdate/s",
+            Self::Mtokens => "Mtokens/s",
         })
     }
 }

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`containers`] | switches and routers between containers |
+//! | [`engine`] | queues, pools and ports that any number of threads use |
 //! | [`fib`] | route lookup |
 //! | [`netmap`] | a program on netmap's interface, beside Ringway's own ports |
 //! | [`pcap`] | unmodified programs, with Ringway under them and without |
@@ -27,6 +28,7 @@ mod bed;
 mod case;
 pub mod containers;
 mod duo;
+pub mod engine;
 pub mod fib;
 pub mod io;
 pub mod l3;

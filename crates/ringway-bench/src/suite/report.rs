@@ -171,7 +171,7 @@ impl Row {
     pub fn ratio_to(&self, other: &Self) -> f64 {
         match self.unit {
             Unit::Ns | Unit::Us | Unit::Ppm => other.median / self.median,
-            Unit::Mpps | Unit::Gbit | Unit::Percent | Unit::Mlookups | Unit::Mupdates => {
+            Unit::Mpps | Unit::Gbit | Unit::Percent | Unit::Mlookups | Unit::Mupdates | Unit::Mtokens => {
                 self.median / other.median
             }
         }

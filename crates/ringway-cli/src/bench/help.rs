@@ -57,6 +57,19 @@ Examples:
   sudo ringway bench netmap --case tx --json out.json        # one case, with its single runs
   sudo ringway bench netmap --only netmap-api --only ringway";
 
+pub(super) const ENGINE: &str = "\
+Cases: queue, pool, forward, fault. Systems: dpdk-rte_ring, dpdk-rte_ring-rts, crossbeam-array-queue, ringway-engine, ringway-engine-collect and \
+ringway in queue; dpdk-rte_mempool and ringway-engine in pool, each with caches and -uncached; ringway-engine, -uncached, and ringway in forward, \
+which is bare ports without an engine; in fault ringway-engine alone, and beside threads that panic, keep their frames, or stop. Threads are on \
+CPUs 0 and 1, up to four a core. DPDK is there when the program was built beside libdpdk-dev. Veths and switches need root, veths are in a \
+network namespace of their own. Frames have 64 bytes with FCS. --page draws the rate by threads and by bursts, with caches and without. A full \
+run takes about 20 minutes.
+
+Examples:
+  sudo ringway bench engine --page engine.html           # everything
+  sudo ringway bench engine --case forward --json out.json # one case, with its single runs
+  ringway bench engine --case queue --only dpdk-rte_ring --only ringway-engine --runs 3 --seconds 0.3";
+
 pub(crate) const FIB: &str = "\
 Cases: ipv4-uniform, ipv4-covered, ipv4-sorted, ipv4-repeat, ipv4-zipf, ipv4-latency, ipv4-build, ipv4-update-trace, ipv4-update-random,
 ipv4-meanwhile, and the same for ipv6. Systems: ringway, ringway-scalar, dpdk-rte_fib, dpdk-rte_fib-scalar (IPv6: dpdk-rte_fib6), prefix-trie,

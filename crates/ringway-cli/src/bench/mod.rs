@@ -17,9 +17,9 @@ use ringway_lab::Lab;
 use crate::console::note;
 use crate::durations::seconds;
 use crate::failure::Failure;
-use help::{ALL, CONTAINERS, IO, L3, NETMAP, PCAP, TESTER, VALE};
+use help::{ALL, CONTAINERS, ENGINE, IO, L3, NETMAP, PCAP, TESTER, VALE};
 pub(crate) use help::{FIB, with_keys};
-use output::{Output, Remarks, Shared};
+use output::{Output, Page, Remarks, Shared};
 pub(crate) use progress::ProgressLine;
 
 /// Measure Ringway beside its peers
@@ -50,6 +50,9 @@ enum Suite {
     /// Route lookup: IPv4 and IPv6, lookups and updates
     #[command(after_help = with_keys(FIB))]
     Fib(FibArgs),
+    /// Queues, pools and ports that any number of threads use: beside DPDK's and crossbeam's
+    #[command(after_help = with_keys(ENGINE))]
+    Engine(EngineArgs),
     /// Routers: beside the kernel's, few routes and a whole table, one flow to a million
     #[command(after_help = with_keys(L3))]
     L3(FibArgs),
@@ -87,6 +90,16 @@ struct SuiteArgs {
     json: Option<PathBuf>,
 }
 
+#[derive(Debug, clap::Args)]
+struct EngineArgs {
+    #[command(flatten)]
+    suite: SuiteArgs,
+
+    /// Write a page with charts and tables to a file as well
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+}
+
 /// Measure route lookup beside its peers
 #[derive(Debug, clap::Args)]
 pub(crate) struct FibArgs {
@@ -106,6 +119,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Suite::Containers(args) => measure("containers", args, suite::containers::cases, |_| Vec::new()),
         Suite::Pcap(args) => measure("pcap", args, suite::pcap::cases, |_| Vec::new()),
         Suite::Netmap(args) => measure("netmap", args, suite::netmap::cases, suite::netmap::shares),
+        Suite::Engine(args) => engine(args),
         Suite::L3(args) => l3(args),
         Suite::Tester(args) => measure("tester", args, suite::tester::cases, |_| Vec::new()),
         Suite::Side { words } => suite::vale::side(words).map_err(|e| Failure::Other(e.to_string())),
@@ -129,6 +143,11 @@ fn l3(args: &FibArgs) -> Result<(), Failure> {
     measure("l3", &args.suite, |bed| suite::l3::cases(bed, &source), suite::l3::agreement)
 }
 
+fn engine(args: &EngineArgs) -> Result<(), Failure> {
+    let page = args.page.clone().map(|file| Page { file, html: suite::engine::page::html });
+    measure_with("engine", &args.suite, suite::engine::cases, suite::engine::shares, page)
+}
+
 /// Runs a suite: what its cases are depends on where they are measured. Remarks on the report are printed behind it.
 fn measure(
     name: &str,
@@ -136,8 +155,20 @@ fn measure(
     cases: impl for<'a> Fn(Bed<'a>) -> Vec<Case<'a>>,
     remarks: Remarks,
 ) -> Result<(), Failure> {
+    measure_with(name, args, cases, remarks, None)
+}
+
+/// The same, with a page of the report.
+fn measure_with(
+    name: &str,
+    args: &SuiteArgs,
+    cases: impl for<'a> Fn(Bed<'a>) -> Vec<Case<'a>>,
+    remarks: Remarks,
+    page: Option<Page>,
+) -> Result<(), Failure> {
     let conditions = Conditions::read();
-    let output = Output::new(args.json.clone(), Report::new(name, conditions.clone()), remarks);
+    let report = Report::new(name, conditions.clone());
+    let output = Output::new(args.json.clone(), report, remarks).with_page(page);
     output.console.line(&conditions.to_string())?;
     if let Some(warning) = conditions.warning() {
         note(&format!("warning: {warning}"));

@@ -12,9 +12,18 @@ use ringway_bench::suite::{Event, table};
 use super::progress::ProgressLine;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::words;
 
 /// Lines about a report, printed behind it.
 pub(super) type Remarks = fn(&Report) -> Vec<String>;
+
+/// A report as a page, and the file that it is written to.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) file: PathBuf,
+    /// The page of a report and the command that made it.
+    pub(super) html: fn(&Report, &str) -> String,
+}
 
 /// What is printed of a suite.
 #[derive(Debug)]
@@ -22,6 +31,7 @@ pub(super) struct Output {
     pub(super) console: Console,
     /// `-` is standard output.
     json: Option<PathBuf>,
+    page: Option<Page>,
     remarks: Remarks,
     progress: ProgressLine,
     /// All that was measured so far.
@@ -36,7 +46,12 @@ impl Output {
     pub(super) fn new(json: Option<PathBuf>, report: Report, remarks: Remarks) -> Self {
         let console = Console { json: json.as_ref().is_some_and(|f| f.as_os_str() == "-") };
         let (progress, printed) = (ProgressLine::new(), (0, 0));
-        Self { console, json, remarks, progress, report, printed, closed: Ok(()) }
+        Self { console, json, page: None, remarks, progress, report, printed, closed: Ok(()) }
+    }
+
+    /// Has a page written as well.
+    pub(super) fn with_page(self, page: Option<Page>) -> Self {
+        Self { page, ..self }
     }
 
     fn hear(&mut self, event: Event<'_>) {
@@ -73,6 +88,10 @@ impl Output {
             Some(file) => fs::write(file, report.to_json())
                 .map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?,
             None => {}
+        }
+        if let Some(Page { file, html }) = &self.page {
+            fs::write(file, html(report, &words::line()))
+                .map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
         }
         self.closed?;
         Ok((self.remarks)(report).iter().try_for_each(|remark| self.console.line(remark))?)

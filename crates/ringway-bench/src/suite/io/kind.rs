@@ -43,7 +43,7 @@ impl Kind {
     }
 
     /// The sink at the far end of a veth that suits what this kind sends in bursts: live frames or socket buffers.
-    pub(super) fn sink(self, burst: u32) -> &'static str {
+    pub(in crate::suite) fn sink(self, burst: u32) -> &'static str {
         /// Bursts from which on `ebpf:` sends live frames.
         const LIVE: u32 = 17;
         // On the veths used here, `auto:` is `ebpf:`.

@@ -24,7 +24,7 @@ pub(super) mod rx;
 pub(super) mod tx;
 
 pub use kind::Kind;
-pub(super) use pipe::{in_turn, untagged};
+pub(super) use pipe::{hand_over, in_turn, untagged};
 
 use super::Case;
 use super::bed::Bed;

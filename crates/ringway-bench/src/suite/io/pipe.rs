@@ -51,6 +51,11 @@ pub(in crate::suite) fn untagged(bed: Bed<'_>, burst: u32) -> Result<Sample, Fau
     two_cores(bed, Payload::Touched, burst)
 }
 
+/// Between two threads without a look at the frames, `burst` at a time.
+pub(in crate::suite) fn hand_over(bed: Bed<'_>, burst: u32) -> Result<Sample, Fault> {
+    two_cores(bed, Payload::Untouched, burst)
+}
+
 /// From one thread to itself, without a look at the frames.
 pub(in crate::suite) fn in_turn(bed: Bed<'_>) -> Result<Sample, Fault> {
     one_core(bed, Payload::Untouched)
