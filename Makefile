@@ -61,6 +61,7 @@ bench:
 	@scripts/setup --bench
 	$(CARGO) run --release --quiet -p ringway-cli -- bench io
 	$(CARGO) run --release --quiet -p ringway-cli -- bench vale
+	$(CARGO) run --release --quiet -p ringway-cli -- bench memif
 	$(CARGO) run --release --quiet -p ringway-cli -- bench containers
 	$(CARGO) run --release --quiet -p ringway-cli -- bench fib
 	$(CARGO) run --release --quiet -p ringway-cli -- bench l3

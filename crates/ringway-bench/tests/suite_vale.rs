@@ -17,7 +17,7 @@ use std::{env, fs, thread};
 use again::again;
 use ringway::switch::switches;
 use ringway_bench::suite::report::Report;
-use ringway_bench::suite::sides::SideCommand;
+use ringway_bench::suite::sides::{self, SideCommand};
 use ringway_bench::suite::{Bed, Options, run, vale};
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
@@ -52,7 +52,7 @@ fn words() -> Vec<String> {
     env::args().skip_while(|a| a != LAST).skip(1).collect()
 }
 
-fn sides() -> SideCommand {
+fn side_command() -> SideCommand {
     SideCommand::this_program(&arguments("side")).unwrap()
 }
 
@@ -64,7 +64,7 @@ fn side() {
         return;
     }
     println!(); // ends the line on which the name of this test stands
-    if let Err(e) = vale::side(&words) {
+    if let Err(e) = sides::side(&words) {
         eprintln!("{e}");
         process::exit(1);
     }
@@ -75,7 +75,7 @@ fn side() {
 fn every_system_moves_frames_and_leaves_nothing() {
     let _one_at_a_time = PROCESSES.lock().unwrap_or_else(PoisonError::into_inner);
     let lab = Lab::new();
-    let (signals, sides) = (Signals::new(), sides());
+    let (signals, sides) = (Signals::new(), side_command());
     let mut report: Option<Report> = None;
     for (name, ..) in &CASES[1..] {
         let options = Options { runs: 1, case: Some((*name).to_owned()), ..Options::default() };
@@ -114,7 +114,7 @@ fn every_system_moves_frames_and_leaves_nothing() {
 
 /// One run that needs no root.
 fn pipes_between_processes(seconds: f64) -> Report {
-    let (lab, signals, sides) = (Err(LabError::NotRoot), Signals::new(), sides());
+    let (lab, signals, sides) = (Err(LabError::NotRoot), Signals::new(), side_command());
     let mut cases = vale::cases(Bed::new(&lab, seconds, &signals).with_sides(&sides));
     cases.drain(..1); // that on one core
     let [case, only] = ["unicast", "ringway-pipe"].map(String::from);

@@ -56,6 +56,7 @@ pub mod testpmd;
 pub use fib::FibPeer;
 pub use kind::PeerKind;
 pub use memif::{Count, MemifPair};
+pub(crate) use memif::{MemifDevice, MemifEnd, MemifJob};
 pub use peer::Peer;
 pub use result::{CallCost, PeerResult, RoundTrip, Traffic};
 

@@ -27,7 +27,8 @@ pub enum Driver {
 }
 
 impl Driver {
-    fn device(self, number: usize, interface: &str) -> String {
+    /// The device over `interface`, as DPDK takes it.
+    pub(crate) fn device(self, number: usize, interface: &str) -> String {
         match self {
             Self::AfPacket => format!("net_af_packet{number},iface={interface},framecnt=4096,qdisc_bypass=1"),
             Self::AfXdp => format!("net_af_xdp{number},iface={interface}"),
@@ -77,7 +78,7 @@ pub fn spawn(
 ) -> Result<Testpmd, ProgramError> {
     let run_time = run_time_folder();
     let devices = [driver.device(0, a), driver.device(1, b)];
-    let mut command = command(&driver.to_string(), &run_time, cpu, &devices)?;
+    let mut command = command(&driver.to_string(), &run_time, cpu, &devices, &[])?;
     command.args(["--forward-mode=io", "--auto-start"]).env("LIBXDP_SKIP_DISPATCHER", "1"); // else it pins programs in bpffs
     let peer = Peer::start(&driver.to_string(), command, netns, PROTOCOL).map_err(name_missing_driver)?;
     if !peer.said("ports=2") {
@@ -88,12 +89,14 @@ pub fn spawn(
     Ok(Testpmd { peer, _run_time: run_time })
 }
 
-/// The program with `devices` as its ports and one forwarding core, or that it is missing. Forwarding modes can be appended.
+/// The program with `devices` as its ports, one forwarding core, and more arguments for DPDK's environment, or that it is missing. Forwarding
+/// modes can be appended.
 pub(super) fn command(
     peer: &str,
     run_time: &TemporaryFolder,
     cpu: Option<usize>,
     devices: &[String],
+    environment: &[&str],
 ) -> Result<Command, ProgramError> {
     let Some(program) = find_program() else {
         let reason = format!("{PROGRAM} is not installed ({PACKAGE})");
@@ -104,7 +107,8 @@ pub(super) fn command(
         .arg("-oL")
         .arg(program)
         .args(["--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "-m", "512"])
-        .args(["--file-prefix", &run_time.name(), "--lcores", &lcores(cpu), "--main-lcore", "0"]);
+        .args(["--file-prefix", &run_time.name(), "--lcores", &lcores(cpu), "--main-lcore", "0"])
+        .args(environment);
     for device in devices {
         command.args(["--vdev", device]);
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ringway::{Port, RxRing, TxRing, Waiter};
+use ringway::{Port, RxRing, TxRing, Waiter, forward};
 
 use super::duo::Control;
 use super::meter::{Meter, WARM_UP};
@@ -69,6 +69,16 @@ pub(super) fn drain(ring: &mut RxRing) -> u64 {
         frames += 1;
     }
     frames
+}
+
+/// Syncs, sends on up to `burst` slots that are there, and syncs; returns how many.
+pub(super) fn hand_on(rx: &mut RxRing, tx: &mut TxRing, burst: u32) -> ringway::Result<u64> {
+    rx.sync()?;
+    let moved = forward(rx, tx, burst);
+    if tx.pending() > 0 {
+        tx.sync()?;
+    }
+    Ok(moved.into())
 }
 
 /// Counts frames for a time, after the warm-up.

@@ -5,6 +5,7 @@
 //! | [`containers`] | switches and routers between containers |
 //! | [`engine`] | queues, pools and ports that any number of threads use |
 //! | [`fib`] | route lookup |
+//! | [`memif`] | frames between processes through shared memory, by Ringway and by DPDK |
 //! | [`netmap`] | a program on netmap's interface, beside Ringway's own ports |
 //! | [`pcap`] | unmodified programs, with Ringway under them and without |
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
@@ -34,6 +35,7 @@ pub mod io;
 pub mod l3;
 pub mod leftovers;
 mod loops;
+pub mod memif;
 mod meter;
 pub mod netmap;
 pub mod pcap;
@@ -45,6 +47,7 @@ pub mod statistics;
 pub mod table;
 pub mod tester;
 pub mod vale;
+mod window;
 
 use std::collections::BTreeSet;
 

@@ -12,7 +12,7 @@ use crate::peers::Peer;
 ///
 /// ```
 /// use ringway_bench::suite::sides::SideCommand;
-/// // A program that hands the words behind `side` to `suite::vale::side`.
+/// // A program that hands the words behind `side` to `suite::sides::side`.
 /// let command = SideCommand::this_program(&["side"])?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
@@ -40,10 +40,22 @@ impl SideCommand {
         cpu: usize,
         meeting_place: &Path,
     ) -> Result<Peer, Fault> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).args([role.name(), port, &cpu.to_string()]);
-        command.env("RINGWAY_DIR", meeting_place);
+        let mut command = self.command();
+        command.args([role.name(), port, &cpu.to_string()]).env("RINGWAY_DIR", meeting_place);
         Ok(Peer::of_command(role.name(), command)?)
+    }
+
+    /// A side of these words.
+    pub(super) fn start_words(&self, name: &str, words: &[String]) -> Result<Peer, Fault> {
+        let mut command = self.command();
+        command.args(words);
+        Ok(Peer::of_command(name, command)?)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        command
     }
 }
 

@@ -10,43 +10,25 @@
 //! deletes.
 
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
-use ringway::time::monotonic_ns;
-
 use super::bed::{MEMORY, SENDER, receiver};
-use super::meter::WARM_UP;
 pub(super) use super::side_command::Role;
 pub use super::side_command::SideCommand;
-use super::{Bed, Fault, Sample};
+use super::window::{Window, passed};
+use super::{Bed, Fault, Sample, memif, vale};
 use ringway_lab::TemporaryFolder;
 
-/// How soon a benchmark that is to end does so.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// When frames count, in ns of the monotonic clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Window {
-    pub(super) start: u64,
-    pub(super) end: u64,
-}
-
-impl Window {
-    /// After the warm-up, which starts now.
-    fn of(period: Duration) -> Self {
-        let start = monotonic_ns() + WARM_UP.as_nanos() as u64;
-        Self { start, end: start + period.as_nanos() as u64 }
-    }
-
-    fn line(self) -> String {
-        format!("{} {}", self.start, self.end)
-    }
-
-    /// Of the line that a side reads.
-    pub(super) fn parse(line: &str) -> Option<Self> {
-        let (start, end) = line.trim_end().split_once(' ')?;
-        Some(Self { start: start.parse().ok()?, end: end.parse().ok()? })
+/// Is one side of an exchange in a benchmark, which has started this program by a [`SideCommand`]: `words` are those behind the arguments
+/// in it.
+///
+/// # Errors
+///
+/// When the words, or a line on standard input, do not come from a benchmark; when a port can't be opened or breaks.
+pub fn side(words: &[String]) -> Result<(), Fault> {
+    match words {
+        [suite, words @ ..] if suite == memif::NAME => memif::side(words),
+        _ => vale::side(words),
     }
 }
 
@@ -61,7 +43,7 @@ pub(super) fn between(bed: Bed<'_>, ports: [&str; 2]) -> Result<Sample, Fault> {
     for side in [&mut taker, &mut sender] {
         side.tell(&window.line())?;
     }
-    if !passed(bed, window) {
+    if !passed(bed, window.end) {
         return Err(Fault::Failed("interrupted".into()));
     }
     sender.finish()?;
@@ -72,32 +54,11 @@ pub(super) fn between(bed: Bed<'_>, ports: [&str; 2]) -> Result<Sample, Fault> {
     }
 }
 
-/// Waits until the window is over; false when the benchmark is to end before.
-fn passed(bed: Bed<'_>, window: Window) -> bool {
-    while !bed.signals.stopped() {
-        match window.end.checked_sub(monotonic_ns()) {
-            None | Some(0) => return true,
-            Some(left) => thread::sleep(LOOK_EVERY.min(Duration::from_nanos(left))),
-        }
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use ringway_engine::Signals;
     use ringway_lab::LabError;
-
-    #[test]
-    fn a_window_is_told_on_a_line() {
-        let window = Window::of(Duration::from_millis(5));
-        assert_eq!(window.end - window.start, 5_000_000);
-        assert_eq!(Window::parse(&(window.line() + "\n")), Some(window));
-        for wrong in ["", "1", "1 x", "1 2 3"] {
-            assert_eq!(Window::parse(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn roles_have_names() {
@@ -112,14 +73,5 @@ mod tests {
         let (lab, signals) = (Err(LabError::NotRoot), Signals::new());
         let bed = Bed::new(&lab, 0.01, &signals);
         assert!(matches!(between(bed, ["loop:", "loop:"]), Err(Fault::Unavailable(_))));
-    }
-
-    #[test]
-    fn who_is_told_to_end_waits_no_longer() {
-        let (lab, signals) = (Err(LabError::NotRoot), Signals::new());
-        let bed = Bed::new(&lab, 0.01, &signals);
-        assert!(passed(bed, Window::of(Duration::ZERO)));
-        signals.stop();
-        assert!(!passed(bed, Window::of(Duration::from_secs(3600))));
     }
 }

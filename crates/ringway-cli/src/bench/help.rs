@@ -70,6 +70,18 @@ Examples:
   sudo ringway bench engine --case forward --json out.json # one case, with its single runs
   ringway bench engine --case queue --only dpdk-rte_ring --only ringway-engine --runs 3 --seconds 0.3";
 
+pub(super) const MEMIF: &str = "\
+Cases: tx, rx, roundtrip, forward. Systems: dpdk-testpmd, dpdk-zero-copy (testpmd at both ends), ringway, ringway-zero-copy (Ringway at both
+ends), ringway-dpdk, ringway-dpdk-zero-copy (Ringway at the measured end, testpmd is its peer). The variant is the role of the measured end,
+client or server. zero-copy: the client offers its own buffers. Each end is a process that spins on a CPU of its own, so two CPUs are needed.
+testpmd is skipped by name where it is not installed (Debian package dpdk-dev). Ringway's ends need no root. Frame sizes count the
+FCS: 64 is 60 bytes in a buffer. A full run takes about 25 minutes.
+
+Examples:
+  sudo ringway bench memif                                   # everything
+  sudo ringway bench memif --case tx --json out.json         # one case, with its single runs
+  ringway bench memif --only ringway --only ringway-zero-copy --runs 3  # without DPDK";
+
 pub(crate) const FIB: &str = "\
 Cases: ipv4-uniform, ipv4-covered, ipv4-sorted, ipv4-repeat, ipv4-zipf, ipv4-latency, ipv4-build, ipv4-update-trace, ipv4-update-random,
 ipv4-meanwhile, and the same for ipv6. Systems: ringway, ringway-scalar, dpdk-rte_fib, dpdk-rte_fib-scalar (IPv6: dpdk-rte_fib6), prefix-trie,

@@ -17,7 +17,7 @@ use ringway_lab::Lab;
 use crate::console::note;
 use crate::durations::seconds;
 use crate::failure::Failure;
-use help::{ALL, CONTAINERS, ENGINE, IO, L3, NETMAP, PCAP, TESTER, VALE};
+use help::{ALL, CONTAINERS, ENGINE, IO, L3, MEMIF, NETMAP, PCAP, TESTER, VALE};
 pub(crate) use help::{FIB, with_keys};
 use output::{Output, Page, Remarks, Shared};
 pub(crate) use progress::ProgressLine;
@@ -47,6 +47,9 @@ enum Suite {
     /// A program on netmap's interface: beside Ringway's own loops, libpcap and AF_XDP
     #[command(after_help = with_keys(NETMAP))]
     Netmap(SuiteArgs),
+    /// Shared memory between processes: by Ringway, by DPDK, and between the two
+    #[command(after_help = with_keys(MEMIF))]
+    Memif(SuiteArgs),
     /// Route lookup: IPv4 and IPv6, lookups and updates
     #[command(after_help = with_keys(FIB))]
     Fib(FibArgs),
@@ -118,11 +121,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Suite::Vale(args) => measure("vale", args, suite::vale::cases, |_| Vec::new()),
         Suite::Containers(args) => measure("containers", args, suite::containers::cases, |_| Vec::new()),
         Suite::Pcap(args) => measure("pcap", args, suite::pcap::cases, |_| Vec::new()),
+        Suite::Memif(args) => measure("memif", args, suite::memif::cases, |_| Vec::new()),
         Suite::Netmap(args) => measure("netmap", args, suite::netmap::cases, suite::netmap::shares),
         Suite::Engine(args) => engine(args),
         Suite::L3(args) => l3(args),
         Suite::Tester(args) => measure("tester", args, suite::tester::cases, |_| Vec::new()),
-        Suite::Side { words } => suite::vale::side(words).map_err(|e| Failure::Other(e.to_string())),
+        Suite::Side { words } => suite::sides::side(words).map_err(|e| Failure::Other(e.to_string())),
         Suite::CleanUp => {
             cut::clean_up();
             Err(cut::interrupted())

@@ -31,7 +31,7 @@ pub(super) fn in_turn(
 }
 
 /// Needs two CPUs: two that spin on one would only wait for each other.
-pub(super) fn need_two_cpus() -> Result<(), Fault> {
+pub(in crate::suite) fn need_two_cpus() -> Result<(), Fault> {
     match receiver() == SENDER {
         true => Err(Fault::Unavailable("it needs two CPUs".into())),
         false => Ok(()),

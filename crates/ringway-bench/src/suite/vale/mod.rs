@@ -15,7 +15,7 @@
 //! own and has a warm-up of 200 ms. On one core, CPU 1, a program fills, syncs and drains in turn, so nothing
 //! is dropped for want of room. On two, the sender is a process on CPU 0 that runs free, and the receiver is
 //! one on CPU 1. Frames that find its ring full are not counted. The program that runs the suite is both: it
-//! starts itself again ([`sides`](super::sides)), and hands the words that it gets to [`side()`].
+//! starts itself again, and hands the words that it gets to [`sides::side`](super::sides::side).
 
 mod broadcast;
 mod exchange;
@@ -27,8 +27,9 @@ mod nic;
 mod programs;
 mod side;
 
+pub(super) use exchange::need_two_cpus;
 pub(super) use programs::{memif, switch_in_turn};
-pub use side::side;
+pub(super) use side::side;
 
 use super::{Bed, Case};
 
