@@ -20,7 +20,7 @@ const SECONDS: f64 = 0.3;
 const RUNS: u32 = 2;
 
 /// The cases, their units and systems.
-const CASES: [(&str, &str, &[&str]); 6] = [
+const CASES: [(&str, &str, &[&str]); 7] = [
     (
         "bridge",
         "Mpps",
@@ -37,6 +37,7 @@ const CASES: [(&str, &str, &[&str]); 6] = [
     ("tcpreplay", "Mpps", &["kernel", "ringway-default"]),
     ("tcpdump", "Mpps", &["libpcap", "ringway-default", "ringway-taken", "ringway-mirror"]),
     ("ovs", "Mpps", &["kernel", "ringway-default", "ringway-taken", "ringway-switch"]),
+    ("ovs-dpdk", "Mpps", &["dpdk-af_packet", "dpdk-af_xdp", "kernel", "ringway-memif"]),
     ("latency", "ns", &["libpcap", "ringway-default", "ringway-copy", "ringway-taken"]),
     ("latency-ovs", "ns", &["kernel", "ringway-default", "ringway-taken"]),
 ];

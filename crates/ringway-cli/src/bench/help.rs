@@ -37,9 +37,10 @@ Examples:
   sudo ringway bench containers --only ringway-switch --only linux-bridge --runs 9";
 
 pub(super) const PCAP: &str = "\
-Cases: bridge, tcpreplay, tcpdump, ovs, latency, latency-ovs. Each system is the same program, started as ringway run does it, or plainly: libpcap and
-kernel. They need root and run in a network namespace of their own; those that are not installed are skipped by name. Frame sizes count
-the FCS: 64 is 60 bytes in a buffer. A full run takes about 4 minutes.
+Cases: bridge, tcpreplay, tcpdump, ovs, ovs-dpdk, latency, latency-ovs. Each system but those of ovs-dpdk is the same program, started as ringway run
+does it, or plainly: libpcap and kernel. In ovs-dpdk Open vSwitch with DPDK is on its own af_packet and af_xdp ports, and by memif on a
+switch (ringway-memif); kernel is plain Open vSwitch. They need root and run in a network namespace of their own; those that are not installed are
+skipped by name. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes about 6 minutes.
 
 Examples:
   sudo ringway bench pcap                                    # everything

@@ -21,14 +21,29 @@ impl Wires {
         Ok(Self { a: TemporarySwitch::with_ports(2, 1)?, b: TemporarySwitch::with_ports(2, 1)? })
     }
 
+    /// The program's ports.
+    pub(super) fn names(&self) -> [String; 2] {
+        [&self.a, &self.b].map(|switch| switch.port_name("p1"))
+    }
+
     /// Has the program find its ports as `a1` and `b0`.
     pub(super) fn map(&self) -> String {
-        format!("a1={},b0={}", self.a.port_name("p1"), self.b.port_name("p1"))
+        let [a, b] = self.names();
+        format!("a1={a},b0={b}")
     }
 
     /// Floods the first switch and counts what comes out of the second one, on CPU 0 in turn. Before that, the address that the frames
     /// go to sends one itself: a program that learns knows where it is.
     pub(super) fn flood(&mut self, bed: Bed<'_>) -> Result<Sample, Fault> {
+        self.flood_with(bed, || Ok(()))
+    }
+
+    /// The same, and in each turn something between the two.
+    pub(super) fn flood_with(
+        &mut self,
+        bed: Bed<'_>,
+        mut between: impl FnMut() -> ringway::Result<()> + Send,
+    ) -> Result<Sample, Fault> {
         let nothing = || Fault::Failed("nothing came out of the second switch".into());
         let (Some(a), Some(b)) = (self.a.ports.first_mut(), self.b.ports.first_mut()) else {
             return Err(nothing());
@@ -43,6 +58,7 @@ impl Wires {
             timed(bed, || {
                 fill(&mut a.tx[0], BURST, &mut sequence);
                 a.tx[0].sync()?;
+                between()?;
                 b.rx[0].sync()?;
                 Ok(drain(&mut b.rx[0]))
             })
