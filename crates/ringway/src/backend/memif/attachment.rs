@@ -13,13 +13,17 @@ pub(super) struct Attachment {
     index: usize,
     generation: u64,
     link: Option<Arc<Link>>,
+    syncs: u32,
     stats: RingStats,
 }
+
+/// While a link is up, a ring looks after the connection once in so many syncs: reading the clock costs as much as a frame.
+const SYNCS: u32 = 16;
 
 impl Attachment {
     /// Of ring `index`, to no link.
     pub(super) fn new(index: usize, stats: RingStats) -> Self {
-        Self { index, generation: 0, link: None, stats }
+        Self { index, generation: 0, link: None, syncs: 0, stats }
     }
 
     pub(super) fn index(&self) -> usize {
@@ -34,6 +38,15 @@ impl Attachment {
     #[inline]
     pub(super) fn is_current(&self, core: &Core) -> bool {
         self.generation == core.generation()
+    }
+
+    /// Looks after the connection, if it is time.
+    #[inline]
+    pub(super) fn look(&mut self, core: &Core) {
+        self.syncs = self.syncs.wrapping_add(1);
+        if self.link.is_none() || self.syncs.is_multiple_of(SYNCS) {
+            core.look();
+        }
     }
 
     /// The link that it holds.

@@ -178,7 +178,7 @@ impl RxSync for LendRx {
         if self.waker.is_armed() {
             self.waker.disarm(self.attachment.link().as_deref(), self.attachment.index());
         }
-        self.core.look();
+        self.attachment.look(&self.core);
         // What the old peer wrote before it went comes first. No buffer is posted for it again, so that has an end.
         self.exchange(ring.prev(head));
         while !self.attachment.is_current(&self.core) {

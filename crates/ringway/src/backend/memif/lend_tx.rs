@@ -175,7 +175,7 @@ impl LendTx {
 impl TxSync for LendTx {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
         self.waker.disarm();
-        self.core.look();
+        self.attachment.look(&self.core);
         let Some(link) = self.attach() else { return Ok(ring.prev(self.done)) };
         let Some(lr) = link.tx(self.attachment.index()) else { return Ok(ring.prev(self.done)) };
         if let Err(why) = self.exchange(head, lr) {

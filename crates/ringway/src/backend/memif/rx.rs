@@ -294,7 +294,7 @@ impl RxSync for MemifRx {
         if self.waker.is_armed() {
             self.waker.disarm(self.attachment.link().as_deref(), self.attachment.index());
         }
-        self.core.look();
+        self.attachment.look(&self.core);
         if self.attachment.is_current(&self.core) {
             self.take(ring, head);
             return Ok(self.tail);

@@ -261,7 +261,7 @@ pub(super) const MIN_FRAME: u16 = 14;
 impl TxSync for MemifTx {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
         self.waker.disarm();
-        self.core.look();
+        self.attachment.look(&self.core);
         if self.sent == head && self.attachment.is_current(&self.core) {
             return Ok(ring.prev(self.sent));
         }
