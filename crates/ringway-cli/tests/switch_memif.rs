@@ -8,6 +8,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
 use support::room::Room;
+use support::schema::Schema;
 use support::{file, run, spawn, start};
 
 /// A folder for sockets that this user alone can change.
@@ -62,6 +63,27 @@ fn programs_come_and_go_at_a_port_of_a_switch() {
     assert_eq!(room.run(&["switch", "port", "del", "valem:m1", "--force"]).code, Some(0));
     room.until(|| !alive(pid) && !Path::new(&socket).exists());
     assert_eq!(room.run(&["switch", "del", "valem"]).code, Some(0));
+}
+
+/// In the foreground: what it printed when it ended is what docs/json.md says.
+#[test]
+fn a_port_is_served_in_the_foreground() {
+    let Some(room) = Room::new() else { return };
+    assert_eq!(room.run(&["switch", "add", "valem"]).code, Some(0));
+    let at = format!("@ringway-switch-serve-{}", std::process::id());
+    let serving = room.start(&["switch", "port", "serve", "valem:m1", "--memif", &at, "--json"]);
+    serving.wait_said("waits for its peer", 1);
+    let receiver = room.start(&["pkt-gen", "-i", "valem:p2", "-f", "rx", "-n", "500", "--json"]);
+    receiver.wait_said("waiting for the first packet", 1);
+    room.json(&["pkt-gen", "-i", &format!("memif:{at},role=client"), "-f", "tx", "-n", "500"]);
+    assert_eq!(receiver.end().json()["packets"], 500);
+    serving.wait_said("not connected: the peer", 1);
+    let object = serving.interrupt().json();
+    Schema::read().check("switch port serve", &object);
+    assert_eq!(
+        (&object["memif"]["rx"]["frames_out"], &object["port"]["tx"]["frames_out"]),
+        (&500.into(), &500.into())
+    );
 }
 
 #[test]
