@@ -20,13 +20,27 @@ fn folder(room: &Room, owner: u32) -> String {
     folder
 }
 
-/// The process that has a port open, and the user that it runs as.
-fn server(room: &Room, switch: &str) -> Option<(u64, u32)> {
+/// A process in the background that serves a port; it ends with the test, also when that fails.
+struct Server {
+    pid: u64,
+    uid: u32,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if alive(self.pid) {
+            let _ = std::process::Command::new("kill").arg(self.pid.to_string()).status();
+        }
+    }
+}
+
+/// The process that has the port of a switch open, and the user that it runs as.
+fn server(room: &Room, switch: &str) -> Option<Server> {
     let shown = room.switch(switch);
     let pid = shown["ports"].as_array()?.first()?["pid"].as_u64()?;
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let uid = status.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_whitespace().next()?;
-    Some((pid, uid.parse().ok()?))
+    Some(Server { pid, uid: uid.parse().ok()? })
 }
 
 fn alive(pid: u64) -> bool {
@@ -43,8 +57,8 @@ fn programs_come_and_go_at_a_port_of_a_switch() {
     let made = room.run(&["switch", "port", "add", "valem:m1", "--memif", &format!("{socket},id=7")]);
     assert_eq!(made.code, Some(0), "{made:?}");
     assert!(made.stderr.contains("serves memif:"), "{made:?}");
-    let (pid, uid) = server(&room, "valem").unwrap();
-    assert_eq!(uid, 0);
+    let served = server(&room, "valem").unwrap();
+    assert_eq!(served.uid, 0);
 
     let client = format!("memif:{socket},id=7,role=client");
     for _ in 0..2 {
@@ -59,9 +73,9 @@ fn programs_come_and_go_at_a_port_of_a_switch() {
     receiver.wait_said("waiting for the first packet", 1);
     room.json(&["pkt-gen", "-i", "valem:p2", "-f", "tx", "-n", "2000", "-R", "20k"]);
     assert_eq!(receiver.end().json()["packets"], 2000);
-    assert!(alive(pid));
+    assert!(alive(served.pid));
     assert_eq!(room.run(&["switch", "port", "del", "valem:m1", "--force"]).code, Some(0));
-    room.until(|| !alive(pid) && !Path::new(&socket).exists());
+    room.until(|| !alive(served.pid) && !Path::new(&socket).exists());
     assert_eq!(room.run(&["switch", "del", "valem"]).code, Some(0));
 }
 
@@ -103,10 +117,10 @@ fn the_process_of_a_port_is_of_its_owner() {
 
     let made = add(&format!("@ringway-switch-memif-{}", std::process::id()));
     assert_eq!(made.code, Some(0), "{made:?}");
-    let (pid, uid) = server(&room, "valem").unwrap();
-    assert_ne!(uid, 0);
+    let served = server(&room, "valem").unwrap();
+    assert_ne!(served.uid, 0);
     assert_eq!(room.run(&["switch", "port", "del", "valem:m1", "--force"]).code, Some(0));
-    room.until(|| !alive(pid));
+    room.until(|| !alive(served.pid));
 }
 
 #[test]
