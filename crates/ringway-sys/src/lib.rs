@@ -15,6 +15,7 @@ pub mod error;
 pub mod ethtool;
 pub mod fd;
 pub mod foreign_bell;
+pub mod futex;
 pub mod hold;
 pub mod jump;
 pub mod libbpf;

@@ -132,7 +132,7 @@ impl Builder {
         self
     }
 
-    /// How much an I/O thread takes of a ring at once, and how long it and a waiting thread look for frames before they sleep.
+    /// How much an I/O thread takes of a ring at once, and how long it and a waiting thread look before they sleep.
     pub fn turns(mut self, turns: Turns) -> Self {
         self.turns = turns;
         self.choices.spin = turns.spin;

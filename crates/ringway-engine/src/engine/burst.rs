@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ringway::{Error, ErrorKind, Result};
-use ringway_sys::fd::Epoll;
 
 use super::frame::{Frame, LONGEST};
 use super::holders::Row;
@@ -27,7 +26,6 @@ pub struct Burst {
     pub(super) home: Home,
     /// A block for each port, for bursts of which not all frames leave by one port.
     pub(super) sorted: Vec<Option<Block<Token>>>,
-    pub(super) epoll: Epoll,
     /// How long the next wait looks before it sleeps.
     pub(super) spin: Duration,
     /// When flows are pinned: the lane that the frames came by, and how many they were.
@@ -46,7 +44,6 @@ impl Burst {
                 .cure("drop bursts that are not in use, or build the engine with `threads(N)`")
         };
         let (block, home) = (shared.store.block().ok_or_else(none_left)?, shared.home()?);
-        let epoll = Epoll::new().map_err(|e| Error::io("engine", "epoll_create failed", e))?;
         let at = shared.holders.enter().ok_or_else(none_left)?;
         let spin = shared.choices.spin;
         let sorted = shared.ports.iter().map(|_| None).collect();
@@ -56,7 +53,6 @@ impl Burst {
             block,
             home,
             sorted,
-            epoll,
             spin,
             lane: None,
             next_lane: 0,

@@ -51,7 +51,7 @@ impl Engine {
         self.receive_timeout(burst, Duration::MAX)
     }
 
-    /// As [`receive`](Self::receive), for so long at most; 0 when the time is over as well. A sleep has whole milliseconds.
+    /// As [`receive`](Self::receive), for so long at most; 0 when the time is over as well.
     ///
     /// # Errors
     /// As [`receive`](Self::receive).
@@ -61,14 +61,11 @@ impl Engine {
             return Ok(count);
         }
         let start = Instant::now();
-        let limit = burst.spin.min(timeout);
-        while start.elapsed() < limit {
-            (0..32).for_each(|_| std::hint::spin_loop());
-            let count = burst.take()?;
-            if count > 0 {
-                burst.spin = self.shared.choices.spin;
-                return Ok(count);
-            }
+        let (usual, limit) = (self.shared.choices.spin, burst.spin.min(timeout));
+        let count = look(start, limit, || burst.take().map(|count| Some(count).filter(|&count| count > 0)))?;
+        if let Some(count) = count {
+            burst.spin = usual;
+            return Ok(count);
         }
         burst.spin /= 2;
         self.sleep_for_frames(burst, start, timeout)
@@ -87,9 +84,7 @@ impl Engine {
             }
             let there = || shared.has_frames(burst.receiver) || shared.has_ended();
             match shared.bell(burst.receiver) {
-                Some(bell) => bell
-                    .sleep(&burst.epoll, left, there)
-                    .map_err(|e| Error::io("engine", "sleeping failed", e))?,
+                Some(bell) => bell.sleep(left, there),
                 None => std::thread::sleep(PENDING_NAP), // it can't join yet
             }
             burst.spin = shared.choices.spin;
@@ -132,16 +127,17 @@ impl Engine {
         if self.try_send(burst)? || timeout.is_zero() {
             return Ok(burst.is_empty());
         }
-        let start = Instant::now();
+        let (start, limit) = (Instant::now(), self.shared.choices.spin.min(timeout));
+        if look(start, limit, || Ok(self.try_send(burst)?.then_some(())))?.is_some() {
+            return Ok(true);
+        }
         while !self.try_send(burst)? {
             let left = timeout.saturating_sub(start.elapsed());
             let to =
                 burst.block.tokens().first().and_then(|token| self.shared.ports.get(usize::from(token.to)));
             let Some(port) = to.filter(|_| !left.is_zero()) else { return Ok(false) };
             let room = || !port.queue.is_full() || port.has_failed();
-            port.room
-                .sleep(&burst.epoll, left, room)
-                .map_err(|e| Error::io("engine", "sleeping failed", e))?;
+            port.room.sleep(left, room);
         }
         Ok(true)
     }
@@ -263,6 +259,22 @@ impl Engine {
         Err(Error::new(ErrorKind::Invalid, "engine", "the burst is of another engine")
             .cure("make one with this engine's `burst`"))
     }
+}
+
+/// Looks for something again and again, for so long.
+fn look<T>(
+    start: Instant,
+    limit: Duration,
+    mut find: impl FnMut() -> Result<Option<T>>,
+) -> Result<Option<T>> {
+    while start.elapsed() < limit {
+        (0..32).for_each(|_| std::hint::spin_loop());
+        let found = find()?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 impl Shared {

@@ -56,6 +56,7 @@ mod send;
 mod shared;
 mod spread;
 mod token;
+mod wishes;
 
 pub use builder::Builder;
 pub use burst::Burst;

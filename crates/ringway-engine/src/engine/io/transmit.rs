@@ -15,7 +15,7 @@ struct Turn {
     sent: usize,
     too_long: usize,
     /// Blocks that came out of the queue.
-    blocks: usize,
+    blocks: u32,
 }
 
 impl Worker {
@@ -41,7 +41,7 @@ impl Worker {
             state.drop_sent(DropReason::TooLong, turn.too_long);
         }
         if turn.blocks > 0 {
-            state.room.ring();
+            state.room.ring_for(turn.blocks);
         }
         if let Err(e) = synced {
             self.fail(at, e);
@@ -59,7 +59,7 @@ impl Worker {
         }
         if count > 0 {
             state.drop_sent(why, count);
-            state.room.ring();
+            state.room.ring_for(u32::MAX);
         }
         count
     }
