@@ -35,6 +35,8 @@ fn matrix() -> Matrix {
 struct Place {
     lab: Option<Lab>,
     switch: Option<Switch>,
+    /// Whether DPDK's plugin is there.
+    dpdk: bool,
     file: std::path::PathBuf,
 }
 
@@ -45,7 +47,8 @@ impl Place {
         let switch =
             lab.is_some().then(|| Switch::create(&format!("valeopt{id}"), &SwitchSpec::default()).unwrap());
         let file = std::env::temp_dir().join(format!("ringway-options-{id}.pcap"));
-        Self { lab, switch, file }
+        let dpdk = support::dpdk::new_lab().is_some();
+        Self { lab, switch, dpdk, file }
     }
 
     /// The name of a port of the kind; `None` when it takes root and there is none.
@@ -54,6 +57,8 @@ impl Place {
             "valeX:P" => format!("{}:p", self.switch.as_ref()?.name()),
             "pipe:" => format!("pipe:options-{}{{1", std::process::id()),
             "pcap:" => format!("pcap:{}@write", self.file.display()),
+            "memif:" => format!("memif:@ringway-options-{}", std::process::id()),
+            "dpdk:" => self.dpdk.then(|| "dpdk:net_af_packet0,iface=a0".to_owned())?,
             alone @ ("null:" | "loop:") => alone.to_owned(),
             scheme => {
                 self.lab.as_ref()?;
@@ -114,7 +119,7 @@ fn took_effect(option: &str, port: &Port, region: &Region) -> Option<bool> {
 }
 
 fn check(place: &Place, option: &str, kind: &str, mark: &str) {
-    let Some(name) = place.name(kind) else { return eprintln!("SKIP: {kind} needs root") };
+    let Some(name) = place.name(kind) else { return eprintln!("SKIP: {kind} needs root, or its plugin") };
     let region = region(if place.lab.is_some() { kind } else { "" });
     let options = set(option, &region);
     if mark == "no" {
