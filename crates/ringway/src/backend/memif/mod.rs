@@ -134,7 +134,8 @@ fn open(name: &PortName, socket: &str, own: &MemifOptions, options: &OpenOptions
 fn connect(name: &str, socket: &str, own: &MemifOptions, setup: &Setup) -> Result<Arc<Core>> {
     let address = Address::parse(socket).ok_or_else(|| bad(name, "name the socket"))?;
     let access = if own.any_user { Access::Any } else { Access::Own };
-    let secret = own.secret.as_deref().map_or(Ok([0; _]), |file| secret::read(file, name))?;
+    let secret =
+        own.secret.as_deref().map_or(Ok([0; ringway_memif::SECRET]), |file| secret::read(file, name))?;
     match own.role {
         MemifRole::Server => {
             let terms = Terms { rings: own.rings, secret, unsealed: own.unsealed };
