@@ -81,18 +81,24 @@ impl Slots {
         good
     }
 
-    /// The same for a segment that fits one buffer, written right there.
-    pub(super) fn put_segment(&mut self, ring: &RingView, segments: &Segments<'_>, index: usize) {
-        let slot = Slot { len: segments.len(index) as u16, flags: 0, ..ring.slot(self.tail) };
+    /// The same for a frame of `len` bytes that fits one buffer, which `write` writes right there.
+    #[inline]
+    pub(super) fn put_with<T>(&mut self, ring: &RingView, len: usize, write: impl FnOnce(&mut [u8]) -> T) {
+        let slot = Slot { len: len as u16, flags: 0, ..ring.slot(self.tail) };
         let good = ring.valid(slot);
         if good {
-            ring.fill(slot, |buf| segments.write(index, buf));
+            ring.fill(slot, write);
         }
         ring.set_slot(self.tail, if good { slot } else { Slot::from_word(0) });
         self.tail = ring.next(self.tail);
         self.frames_in += 1;
         self.frames_out += 1;
-        self.bytes += segments.len(index) as u64;
+        self.bytes += len as u64;
+    }
+
+    /// The same for a segment.
+    pub(super) fn put_segment(&mut self, ring: &RingView, segments: &Segments<'_>, index: usize) {
+        self.put_with(ring, segments.len(index), |buf| segments.write(index, buf));
     }
 
     pub(super) fn drop(&mut self, stats: &RingStats, why: DropReason) {

@@ -31,6 +31,8 @@ pub(super) struct LendRx {
     /// Counters of the shared ring: up to which frames were taken, and buffers posted.
     at: u16,
     head: u16,
+    /// Bytes of each slot of the frame that is looked at.
+    lens: Vec<u16>,
     stats: RingStats,
 }
 
@@ -38,8 +40,8 @@ impl LendRx {
     pub(super) fn new(core: Arc<Core>, index: usize, ring: RingView, stats: RingStats) -> Result<Self> {
         let (attachment, waker) = (Attachment::new(index, stats.clone()), RxWaker::new(&core)?);
         let buffers = SharedBuffers::of(ring.region());
-        let (tail, posted, at, head) = (0, 0, 0, 0);
-        Ok(Self { core, attachment, waker, ring, buffers, tail, posted, at, head, stats })
+        let (tail, posted, at, head, lens) = (0, 0, 0, 0, Vec::new());
+        Ok(Self { core, attachment, waker, ring, buffers, tail, posted, at, head, lens, stats })
     }
 
     /// All that is lent comes back: each slot names a buffer again.
@@ -74,7 +76,8 @@ impl LendRx {
         }
         let (mut frames, mut bytes) = (0, 0);
         while ready > 0 {
-            let (slots, len) = self.measure(lr, ready)?;
+            let len = self.measure(lr, ready)?;
+            let slots = self.lens.len() as u16;
             let why = match len {
                 _ if len < MIN_FRAME.into() => Some(DropReason::TooShort),
                 _ if u32::from(slots) > MAX_CHAIN => Some(DropReason::TooLong),
@@ -87,7 +90,7 @@ impl LendRx {
                     (0..slots).for_each(|_| self.post_again(lr));
                 }
                 None => {
-                    (0..slots).for_each(|k| self.deliver(lr, k + 1 == slots));
+                    (0..self.lens.len()).for_each(|k| self.deliver(k));
                     (frames, bytes) = (frames + 1, bytes + u64::from(len));
                 }
             }
@@ -99,25 +102,30 @@ impl LendRx {
         Ok(())
     }
 
-    /// Slots and bytes of the next frame.
-    fn measure(&self, lr: &LinkRing, ready: u16) -> std::result::Result<(u16, u32), Reason> {
-        let mut total = 0u32;
-        for slots in 1..=ready {
-            let (len, more) = lr.ring.descriptors().read_len(self.at.wrapping_add(slots - 1));
-            if len > self.ring.buf_size() {
+    /// Bytes of a slot: a buffer, as far as its length can say.
+    fn capacity(&self) -> u32 {
+        self.ring.buf_size().min(u16::MAX.into())
+    }
+
+    /// Reads the lengths of the next frame; returns its bytes.
+    fn measure(&mut self, lr: &LinkRing, ready: u16) -> std::result::Result<u32, Reason> {
+        self.lens.clear();
+        for k in 0..ready {
+            let (len, more) = lr.ring.descriptors().read_len(self.at.wrapping_add(k));
+            if len > self.capacity() {
                 return Err(Reason::Outside);
             }
-            total = total.saturating_add(len);
+            self.lens.push(len as u16);
             if !more {
-                return Ok((slots, total));
+                return Ok(self.lens.iter().map(|&len| u32::from(len)).sum());
             }
         }
         Err(Reason::Chain)
     }
 
-    fn deliver(&mut self, lr: &LinkRing, last: bool) {
-        // Read again: only the length matters, which is checked again.
-        let len = lr.ring.descriptors().read_len(self.at).0.min(self.ring.buf_size()) as u16;
+    /// Gives slot `k` of the frame to the program.
+    fn deliver(&mut self, k: usize) {
+        let (len, last) = (self.lens[k], k + 1 == self.lens.len());
         let flags = if last { NS_BUF_CHANGED } else { NS_BUF_CHANGED | NS_MOREFRAG };
         self.ring.set_slot(self.tail, Slot { buf: self.buffers.get(self.at), len, flags });
         self.tail = self.ring.next(self.tail);
@@ -133,7 +141,7 @@ impl LendRx {
 
     fn post(&mut self, lr: &LinkRing, buf: u32) {
         let (region, offset) = self.buffers.place(buf);
-        let empty = Descriptor { more: false, region, len: self.ring.buf_size(), offset };
+        let empty = Descriptor { more: false, region, len: self.capacity(), offset };
         lr.ring.descriptors().write(self.head, empty);
         self.buffers.set(self.head, buf);
         self.head = self.head.wrapping_add(1);

@@ -9,7 +9,7 @@ use super::attachment::Attachment;
 use super::core::Core;
 use super::sent::Sent;
 use super::shared_buffers::SharedBuffers;
-use super::tx::MIN_FRAME;
+use super::tx::{MIN_FRAME, not_woken};
 use super::waker::TxWaker;
 use crate::abi::Slot;
 use crate::abi::layout::NS_BUF_CHANGED;
@@ -165,7 +165,7 @@ impl LendTx {
             lr.ring.set_head(self.at);
             if lr.ring.wants_interrupt() {
                 self.stats.count(Field::Wakeups, 1);
-                lr.bell.ring().map_err(|e| Reason::System(format!("waking the peer failed: {e}")))?;
+                lr.bell.ring().map_err(not_woken)?;
             }
         }
         Ok(())

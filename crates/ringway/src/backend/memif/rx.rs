@@ -9,9 +9,8 @@ use super::attachment::Attachment;
 use super::core::Core;
 use super::tx::MIN_FRAME;
 use super::waker::RxWaker;
-use crate::abi::Slot;
-use crate::abi::layout::{MAX_CHAIN, NS_MOREFRAG};
-use crate::count::{DropReason, Field, RingStats};
+use crate::backend::slots::Slots;
+use crate::count::{DropReason, RingStats};
 use crate::error::Result;
 use crate::ring::{RingView, RxSync};
 use crate::sys::mmap::Mmap;
@@ -25,23 +24,13 @@ pub(super) struct MemifRx {
     core: Arc<Core>,
     attachment: Attachment,
     waker: RxWaker,
-    /// First slot of the program's ring that is not filled.
-    tail: u32,
+    slots: Slots,
     /// The counter of the shared ring up to which frames were taken.
     at: u16,
     /// Slots that are still to be taken from a peer that is gone. It may go on publishing; nobody looks.
     rest: Option<u16>,
     scratch: Vec<u8>,
     stats: RingStats,
-    counted: Counted,
-}
-
-/// What a sync counts.
-#[derive(Debug, Default)]
-struct Counted {
-    frames_in: u64,
-    frames_out: u64,
-    bytes: u64,
 }
 
 /// The shared ring as its receiver sees it.
@@ -127,8 +116,8 @@ impl MemifRx {
     pub(super) fn new(core: Arc<Core>, index: usize, stats: RingStats) -> Result<Self> {
         let waker = RxWaker::new(&core)?;
         let attachment = Attachment::new(index, stats.clone());
-        let (scratch, counted) = (Vec::new(), Counted::default());
-        Ok(Self { core, attachment, waker, tail: 0, at: 0, rest: None, scratch, stats, counted })
+        let (slots, scratch) = (Slots::default(), Vec::new());
+        Ok(Self { core, attachment, waker, slots, at: 0, rest: None, scratch, stats })
     }
 
     /// Goes over to the link that is up now. A client has posted all buffers of the ring.
@@ -147,12 +136,13 @@ impl MemifRx {
         let source = Source::new(&link, lr);
         let before = self.at;
         let ready = source.ready(before).map(|ready| self.rest.map_or(ready, |rest| rest.min(ready)));
-        let taken = ready.and_then(|ready| self.copy(ring, ring.prev(head), &source, ready));
+        self.slots.end = ring.prev(head);
+        let taken = ready.and_then(|ready| self.copy(ring, &source, ready));
         if self.at != before {
             source.publish(self.at);
             self.rest = self.rest.map(|rest| rest - self.at.wrapping_sub(before));
         }
-        self.count();
+        self.slots.count(&self.stats);
         match taken {
             Ok(left) => left,
             Err(why) => {
@@ -162,21 +152,20 @@ impl MemifRx {
         }
     }
 
-    /// Copies frames of `ready` slots into the slots before `end`; true when some are left.
+    /// Copies frames of `ready` slots of the shared ring; true when the program has no slots for some of them.
     fn copy(
         &mut self,
         ring: &RingView,
-        end: u32,
         source: &Source<'_>,
         mut ready: u16,
     ) -> std::result::Result<bool, Reason> {
         for k in 0..AHEAD.min(ready) {
             source.fetch(self.at.wrapping_add(k));
         }
-        while ready > 0 && self.tail != end {
+        while ready > 0 && self.slots.has(ring, 1) {
             let part = source.part(self.at)?;
             if part.more || part.len > ring.buf_size() || part.len < MIN_FRAME.into() {
-                match self.copy_chain(ring, end, source, ready)? {
+                match self.copy_chain(ring, source, part, ready)? {
                     Some(used) => ready -= used,
                     None => return Ok(true),
                 }
@@ -185,15 +174,9 @@ impl MemifRx {
             if ready > AHEAD {
                 source.fetch(self.at.wrapping_add(AHEAD));
             }
-            let slot = Slot { len: part.len as u16, flags: 0, ..ring.slot(self.tail) };
-            let good = ring.valid(slot);
-            if good {
-                ring.fill(slot, |buf| part.mem.read(part.at, &mut buf[..part.len as usize]));
-            }
-            self.put(ring, slot, good);
-            self.counted.frames_in += 1;
-            self.counted.frames_out += 1;
-            self.counted.bytes += u64::from(part.len);
+            self.slots.put_with(ring, part.len as usize, |buf| {
+                part.mem.read(part.at, &mut buf[..part.len as usize])
+            });
             source.post(self.at);
             self.at = self.at.wrapping_add(1);
             ready -= 1;
@@ -201,55 +184,42 @@ impl MemifRx {
         Ok(ready > 0)
     }
 
-    /// Fills the next slot of the program; a slot whose words the program spoilt becomes a bad one.
-    #[inline]
-    fn put(&mut self, ring: &RingView, slot: Slot, good: bool) {
-        ring.set_slot(self.tail, if good { slot } else { Slot::from_word(0) });
-        self.tail = ring.next(self.tail);
-    }
-
-    /// Copies a frame of several parts, or one that is longer than a slot, or drops it by name. Returns the slots of the shared ring
-    /// that it took; `None` when the program has no room for it now.
+    /// Copies a frame of several parts, or one that is longer than a slot, or drops it by name. `first` is its first part. Returns the
+    /// slots of the shared ring that it took; `None` when the program has no room for it now.
     #[cold]
     fn copy_chain(
         &mut self,
         ring: &RingView,
-        end: u32,
         source: &Source<'_>,
+        first: Part<'_>,
         ready: u16,
     ) -> std::result::Result<Option<u16>, Reason> {
-        let longest = MAX_CHAIN.min(ring.num() - 1) as usize * ring.buf_size() as usize;
         self.scratch.clear();
-        let (mut used, mut total, mut more) = (0, 0, true);
-        while more {
-            if used == ready {
-                return Err(Reason::Chain);
-            }
-            let part = source.part(self.at.wrapping_add(used))?;
-            let from = self.scratch.len();
+        let (mut part, mut used, mut total) = (first, 1, 0);
+        loop {
+            let from = total;
             total += part.len as usize;
-            if total <= longest {
+            // Of a frame that is too long only the end is looked for.
+            if Slots::need(ring, total).is_ok() {
                 self.scratch.resize(total, 0);
                 part.mem.read(part.at, &mut self.scratch[from..]);
             }
-            (used, more) = (used + 1, part.more);
+            if !part.more {
+                break;
+            }
+            if used == ready {
+                return Err(Reason::Chain);
+            }
+            part = source.part(self.at.wrapping_add(used))?;
+            used += 1;
         }
-        let why = match total {
-            _ if total > longest => Some(DropReason::TooLong),
-            _ if total < MIN_FRAME.into() => Some(DropReason::TooShort),
-            _ => None,
-        };
-        let need = total.div_ceil(ring.buf_size() as usize);
-        if why.is_none() && need > ring.dist(self.tail, end) as usize {
-            return Ok(None);
-        }
-        self.counted.frames_in += 1;
-        match why {
-            Some(why) => self.stats.drop(why, 1),
-            None => {
-                self.place_scratch(ring, need);
-                self.counted.frames_out += 1;
-                self.counted.bytes += total as u64;
+        if total < MIN_FRAME.into() {
+            self.slots.drop(&self.stats, DropReason::TooShort);
+        } else {
+            match Slots::need(ring, total) {
+                Err(why) => self.slots.drop(&self.stats, why),
+                Ok(need) if !self.slots.has(ring, need) => return Ok(None),
+                Ok(_) => self.slots.put(ring, &self.scratch),
             }
         }
         for _ in 0..used {
@@ -258,27 +228,6 @@ impl MemifRx {
             self.at = self.at.wrapping_add(1);
         }
         Ok(Some(used))
-    }
-
-    fn place_scratch(&mut self, ring: &RingView, need: usize) {
-        let scratch = std::mem::take(&mut self.scratch);
-        for (k, part) in scratch.chunks(ring.buf_size() as usize).enumerate() {
-            let flags = if k + 1 < need { NS_MOREFRAG } else { 0 };
-            let slot = Slot { len: part.len() as u16, flags, ..ring.slot(self.tail) };
-            let good = ring.valid(slot);
-            if good {
-                ring.write(slot, part);
-            }
-            self.put(ring, slot, good);
-        }
-        self.scratch = scratch;
-    }
-
-    fn count(&mut self) {
-        let Counted { frames_in, frames_out, bytes } = std::mem::take(&mut self.counted);
-        self.stats.count(Field::In, frames_in);
-        self.stats.count(Field::Out, frames_out);
-        self.stats.count(Field::Bytes, bytes);
     }
 
     /// Slots that wait on the link.
@@ -297,18 +246,18 @@ impl RxSync for MemifRx {
         self.attachment.look(&self.core);
         if self.attachment.is_current(&self.core) {
             self.take(ring, head);
-            return Ok(self.tail);
+            return Ok(self.slots.tail);
         }
         // What peers sent before they went, then the link that is up, if there is one.
         while !self.attachment.is_current(&self.core) {
             self.rest = self.rest.or_else(|| Some(self.ready()));
             if self.take(ring, head) {
-                return Ok(self.tail);
+                return Ok(self.slots.tail);
             }
             self.attach();
         }
         self.take(ring, head);
-        Ok(self.tail)
+        Ok(self.slots.tail)
     }
 
     fn arm(&mut self, _: &RingView) -> Result<bool> {

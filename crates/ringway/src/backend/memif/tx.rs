@@ -32,6 +32,8 @@ pub(super) struct MemifTx {
     given_back: u16,
     published: Sent,
     scratch: Vec<u8>,
+    /// Where the parts of a frame go.
+    places: Vec<Descriptor>,
     stats: RingStats,
 }
 
@@ -111,20 +113,18 @@ impl<'a> Target<'a> {
         }
         let sleeps = self.ring.ring.wants_interrupt();
         if sleeps {
-            let failed = |e| Reason::System(format!("waking the peer failed: {e}"));
-            self.ring.bell.ring().map_err(failed)?;
+            self.ring.bell.ring().map_err(not_woken)?;
         }
         Ok(sleeps)
     }
 }
 
 impl MemifTx {
-    pub(super) fn new(core: Arc<Core>, index: usize, ring: &RingView, stats: RingStats) -> Result<Self> {
+    pub(super) fn new(core: Arc<Core>, index: usize, stats: RingStats) -> Result<Self> {
         let attachment = Attachment::new(index, stats.clone());
         let waker = TxWaker::new(&core)?;
-        let sent = ring.next(ring.prev(0));
-        let (published, scratch) = (Sent::default(), Vec::new());
-        Ok(Self { core, attachment, waker, sent, at: 0, given_back: 0, published, scratch, stats })
+        let (published, scratch, places) = (Sent::default(), Vec::new(), Vec::new());
+        Ok(Self { core, attachment, waker, sent: 0, at: 0, given_back: 0, published, scratch, places, stats })
     }
 
     /// Goes over to the link that is up now, if it is another one. What the old peer has not read is lost.
@@ -219,10 +219,12 @@ impl MemifTx {
             self.skip(ring, slots, why);
             return Ok(Some(0));
         }
-        let (mut room, mut need) = (0, 0);
-        while room < len && need < free {
-            room += target.place(self.at.wrapping_add(need))?.at.len as usize;
-            need += 1;
+        self.places.clear();
+        let mut room = 0;
+        while room < len && self.places.len() < free.into() {
+            let place = target.place(self.at.wrapping_add(self.places.len() as u16))?.at;
+            room += place.len as usize;
+            self.places.push(place);
         }
         if room < len {
             // A ring without anything in it has no more room later.
@@ -233,19 +235,18 @@ impl MemifTx {
             return Ok(Some(0));
         }
         let mut rest = &self.scratch[..];
-        for k in 0..need {
-            let place = target.place(self.at)?;
-            let (part, behind) = rest.split_at(rest.len().min(place.at.len as usize));
+        for &at in &self.places {
+            let (part, behind) = rest.split_at(rest.len().min(at.len as usize));
             rest = behind;
-            let last = k + 1 == need;
-            target.fill(self.at, &place, part, !last);
-            self.published.note(self.at, part.len() as u32, last);
+            let mem = target.link.memory(at, at.len).ok_or(Reason::Outside)?;
+            target.fill(self.at, &Place { mem, at }, part, !rest.is_empty());
+            self.published.note(self.at, part.len() as u32, rest.is_empty());
             self.at = self.at.wrapping_add(1);
         }
         self.sent = cursor::add(self.sent, slots, ring.num());
         moved.frames += 1;
-        moved.bytes += (len - rest.len()) as u64;
-        Ok(Some(need))
+        moved.bytes += len as u64;
+        Ok(Some(self.places.len() as u16))
     }
 
     fn skip(&mut self, ring: &RingView, slots: u32, why: DropReason) {
@@ -253,6 +254,13 @@ impl MemifTx {
         self.stats.drop(why, 1);
         self.sent = cursor::add(self.sent, slots, ring.num());
     }
+}
+
+/// The kernel did not wake the peer.
+pub(super) fn not_woken(e: std::io::Error) -> Reason {
+    Reason::System(format!(
+        "waking the peer failed: {e}; allow io_setup(2) and io_submit(2), or raise fs.aio-max-nr"
+    ))
 }
 
 /// Bytes of an Ethernet header.
@@ -283,8 +291,7 @@ impl TxSync for MemifTx {
         Ok(ring.prev(self.sent))
     }
 
-    fn arm(&mut self, ring: &RingView) -> Result<bool> {
-        let _ = ring;
+    fn arm(&mut self, _: &RingView) -> Result<bool> {
         self.core.look_now();
         self.waker.arm(&self.core, self.attachment.link().is_some())?;
         Ok(!self.attachment.is_current(&self.core))
