@@ -22,9 +22,12 @@ pub(crate) fn wait(port: &Port, seconds: f64, signals: &Signals) -> Result<(), F
             return Ok(());
         }
         if Instant::now() >= end {
+            // A port whose peer comes and goes says why it is not there.
+            let state = Some(port.status()).filter(|state| !port.info().backend.starts_with(state.as_str()));
+            let why = state.map_or(String::new(), |state| format!(" ({state})"));
+            let name = &port.info().name;
             note(&format!(
-                "ringway: {}: the link is down; set it up or start its peer, or wait longer with -w",
-                port.info().name
+                "ringway: {name}: the link is down{why}; set it up or start its peer, or wait longer with -w"
             ));
             return Ok(());
         }

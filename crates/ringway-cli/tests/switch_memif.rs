@@ -123,6 +123,42 @@ fn the_process_of_a_port_is_of_its_owner() {
     room.until(|| !alive(served.pid));
 }
 
+/// A socket without a file lets every process connect, so the server looks at who it is.
+#[test]
+fn other_users_are_turned_away_unless_they_may_connect() {
+    let Some(room) = Room::new() else { return };
+    for (access, comes) in [("", false), (",access=any", true)] {
+        let at = format!("memif:@ringway-memif-users-{}-{comes}", std::process::id());
+        let receiver = room.start(&[
+            "pkt-gen",
+            "-i",
+            &format!("{at}{access}"),
+            "-f",
+            "rx",
+            "-n",
+            "10",
+            "--json",
+            "-w",
+            "0",
+        ]);
+        receiver.wait_said("waiting for the first packet", 1);
+        let nobody = format!("{at},role=client");
+        if comes {
+            let sent = room.as_nobody(&["pkt-gen", "-i", &nobody, "-f", "tx", "-n", "10", "--json"]);
+            assert_eq!(sent.json()["packets"], 10, "{sent:?}");
+            assert_eq!(receiver.end().json()["packets"], 10);
+        } else {
+            let mut sender = spawn(
+                &mut room.command_of_nobody(&["pkt-gen", "-i", &nobody, "-f", "tx", "-n", "10", "-w", "1"]),
+            );
+            sender.wait_said("may not connect", 1);
+            assert!(sender.running());
+            sender.interrupt();
+            assert_eq!(receiver.interrupt().json()["packets"], 0);
+        }
+    }
+}
+
 #[test]
 fn wrong_words_make_no_port() {
     let Some(room) = Room::new() else { return };

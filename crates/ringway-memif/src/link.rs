@@ -50,6 +50,16 @@ pub struct LinkRing {
     pub buffers: Option<Buffers>,
 }
 
+impl LinkRing {
+    /// Frames that a sender published for this end and that nobody took, when this end never took any.
+    #[must_use]
+    pub fn published_frames(&self, role: Role) -> u64 {
+        let counter = if role == Role::Client { self.ring.tail() } else { self.ring.head() };
+        let all = self.ring.descriptors();
+        (0..counter.min(self.ring.size())).filter(|&at| !all.read_len(at).1).count() as u64
+    }
+}
+
 /// A connection whose link is up.
 #[derive(Debug)]
 pub struct Link {

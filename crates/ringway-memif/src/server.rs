@@ -32,7 +32,8 @@ pub struct Terms {
 pub struct Session {
     channel: Channel,
     name: String,
-    /// Set by the client's first message.
+    /// Both are set by the client's first message, the second one if it was right.
+    asked_for: Option<u32>,
     interface: Option<(u32, Terms)>,
     regions: Vec<Arc<Mmap>>,
     c2s: Vec<LinkRing>,
@@ -50,7 +51,16 @@ impl Session {
         let limits = Limits { region: REGIONS - 1, s2c: ring, c2s: ring, log2: *LOG2.end() };
         channel.send(&Message::Hello { name: name(own_name), versions: (VERSION, VERSION), limits }, None)?;
         let (regions, c2s, s2c) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { channel, name: own_name.into(), interface: None, regions, c2s, s2c, peer: String::new() })
+        Ok(Self {
+            channel,
+            name: own_name.into(),
+            asked_for: None,
+            interface: None,
+            regions,
+            c2s,
+            s2c,
+            peer: String::new(),
+        })
     }
 
     /// Goes on as far as the client's messages allow; the interface and its link when it is up. `terms` says what an interface allows,
@@ -66,6 +76,7 @@ impl Session {
             match (message, self.interface) {
                 (Message::Disconnect { why, .. }, _) => return Err(Reason::Said(text(&why))),
                 (Message::Init { version, id, mode, secret, name }, None) => {
+                    self.asked_for = Some(id);
                     self.init(version, mode, (id, terms(id)?), &secret)?;
                     self.peer = text(&name);
                 }
@@ -83,6 +94,12 @@ impl Session {
             self.channel.send(&Message::Ack, None)?;
         }
         Ok(None)
+    }
+
+    /// Which interface the client asked for, once it did.
+    #[must_use]
+    pub fn asked_for(&self) -> Option<u32> {
+        self.asked_for
     }
 
     /// The channel of the connection.

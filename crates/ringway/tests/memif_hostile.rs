@@ -7,6 +7,8 @@
 
 mod support;
 
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -16,6 +18,7 @@ use ringway_memif::{
     Session, Terms, connect_to,
 };
 
+use ringway_lab::TemporaryFolder;
 use support::{Flow, LIMIT, Random, eventually};
 
 /// A socket name that no other test has.
@@ -209,20 +212,42 @@ fn a_client_names_what_its_server_broke() {
     }
 }
 
+/// The next message of a server that `port` drives.
+fn answer(channel: &Channel, port: &mut Port) -> Message {
+    let mut answered = None;
+    eventually("the server answers", || {
+        sync(port);
+        answered = channel.receive().unwrap().map(|(message, _)| message);
+        answered.map(drop).ok_or_else(|| port.status())
+    });
+    answered.unwrap()
+}
+
+/// A client offers a file that it could cut short later: the server seals it, or does not map it.
 #[test]
-fn a_file_that_could_be_cut_is_sealed_when_it_is_mapped() {
+fn memory_that_could_be_cut_short_is_sealed_or_refused() {
     let at = socket();
     let mut port = open(&format!("memif:{at}"));
-    let peer = Peer::connect(&at, 0, &mut port);
-    // The library's own client seals its file; one that does not is sealed by the server, or refused.
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    assert!(maps.contains("ringway-memif"));
-    drop(peer);
-    eventually("the server notices", || {
-        sync(&mut port);
-        if port.link_up().unwrap() { Err("it is up".into()) } else { Ok(()) }
-    });
-    assert!(port.status().contains(&Reason::Closed.to_string()), "{}", port.status());
+    let offer = |port: &mut Port, file: BorrowedFd<'_>| {
+        let socket = connect_to(&Address::parse(&at).unwrap()).unwrap().unwrap();
+        let channel = Channel::new(socket, Access::Own).unwrap();
+        assert!(matches!(answer(&channel, port), Message::Hello { .. }));
+        let (version, secret, name) = (ringway_memif::VERSION, [0; 24], [0; 32]);
+        channel.send(&Message::Init { version, id: 0, mode: 0, secret, name }, None).unwrap();
+        assert_eq!(answer(&channel, port), Message::Ack);
+        channel.send(&Message::AddRegion { index: 0, size: 4096 }, Some(file)).unwrap();
+        answer(&channel, port)
+    };
+    let open_to_seals = ringway_sys::fd::scratch(c"test").unwrap();
+    open_to_seals.set_len(4096).unwrap();
+    assert_eq!(offer(&mut port, open_to_seals.as_fd()), Message::Ack);
+    assert!(open_to_seals.set_len(0).is_err(), "the server has sealed it");
+    let folder = TemporaryFolder::create(&std::env::temp_dir()).unwrap();
+    let plain = File::create_new(folder.path().join("region")).unwrap();
+    plain.set_len(4096).unwrap();
+    let Message::Disconnect { why, .. } = offer(&mut port, plain.as_fd()) else { panic!("it was mapped") };
+    assert_eq!(ringway_memif::text(&why), Reason::Unsealed(0).to_string());
+    assert!(port.status().contains("not sealed against shrinking"), "{}", port.status());
 }
 
 #[test]

@@ -42,6 +42,15 @@ fn until_down(port: &mut Port) {
     });
 }
 
+/// The far end is turned away for this reason.
+fn turned_away(port: &mut Port, why: &str) {
+    eventually("the far end is turned away", || {
+        port.rx[0].sync().unwrap();
+        let status = port.status();
+        if !port.link_up().unwrap() && status.contains(why) { Ok(()) } else { Err(status) }
+    });
+}
+
 /// The far end sends back all that it gets on ring `ring`.
 fn exchange(port: &mut Port, ring: usize, lens: &[usize]) {
     let mut flow = Flow::new(ring as u16 + 1);
@@ -114,11 +123,7 @@ fn memory_that_testpmd_could_cut_short_is_refused_unless_wanted() {
     let dpdk = &["--single-file-segments", "--legacy-mem"];
     let mut port = open(&lab, &format!("memif:{at}"));
     let Some(testpmd) = Testpmd::start_with(&lab, &device, dpdk, &[]) else { return };
-    (0..2000).for_each(|_| {
-        port.rx[0].sync().unwrap();
-        std::thread::sleep(std::time::Duration::from_micros(200));
-    });
-    assert!(!port.link_up().unwrap(), "{}", port.status());
+    turned_away(&mut port, "is not sealed against shrinking");
     testpmd.end();
     drop(port);
 
@@ -155,11 +160,7 @@ fn a_secret_lets_in_who_knows_it() {
     let mut port = open(&lab, &format!("memif:{at},secret={}", file.display()));
     let with = |secret: &str| format!("net_memif0,role=client,id=0,{device},secret={secret}");
     let Some(wrong) = Testpmd::start(&lab, &with("sesame")) else { return };
-    (0..2000).for_each(|_| {
-        port.rx[0].sync().unwrap();
-        std::thread::sleep(std::time::Duration::from_micros(200));
-    });
-    assert!(!port.link_up().unwrap(), "{}", port.status());
+    turned_away(&mut port, "Incorrect secret");
     wrong.end();
     let Some(right) = Testpmd::start(&lab, &with("open sesame")) else { return };
     until_up(&mut port);

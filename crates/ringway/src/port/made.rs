@@ -27,8 +27,13 @@ pub trait Control: Send + Sync + Debug {
         false
     }
 
-    /// One line that says what serves the port and what it can't do.
+    /// One line that says what serves the port and what it can't do. It stays the same.
     fn describe(&self) -> String;
+
+    /// The same with what changes: whether a peer is there, or why the last one went.
+    fn status(&self) -> String {
+        self.describe()
+    }
 }
 
 /// A port without anything to ask or count beyond its rings.
@@ -56,6 +61,10 @@ impl Control for Box<dyn Control> {
 
     fn describe(&self) -> String {
         (**self).describe()
+    }
+
+    fn status(&self) -> String {
+        (**self).status()
     }
 }
 

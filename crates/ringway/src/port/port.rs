@@ -130,7 +130,7 @@ impl Port {
     /// ```
     #[must_use]
     pub fn status(&self) -> String {
-        self.control.describe()
+        self.control.status()
     }
 
     /// Whether nothing will ever be received again: a capture file was read to its end. Frames may still lie in the rings: read until
@@ -168,7 +168,7 @@ impl CounterWatch {
     /// As [`Port::status`].
     #[must_use]
     pub fn status(&self) -> String {
-        self.control.describe()
+        self.control.status()
     }
 
     /// As [`Port::counters`].

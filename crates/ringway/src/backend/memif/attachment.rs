@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ringway_memif::Link;
 
 use super::core::Core;
-use crate::count::{Field, RingStats};
+use crate::count::{DropReason, Field, RingStats};
 
 /// A ring's hold on a link.
 #[derive(Debug)]
@@ -62,7 +62,11 @@ impl Attachment {
 
     /// Takes the next link of the port that frames may come from, which may have ended already.
     pub(super) fn advance(&mut self, core: &Core) -> Option<Arc<Link>> {
-        self.take(core.link_after(self.generation))
+        let next = core.link_after(self.generation);
+        let missed = core.sees(self.index, next.0);
+        self.stats.count(Field::In, missed);
+        self.stats.drop(DropReason::PeerGone, missed);
+        self.take(next)
     }
 
     /// Counts how often the link changed.

@@ -40,6 +40,16 @@ pub(super) struct Core {
     generation: AtomicU64,
     up: Mutex<Up>,
     looked_ns: AtomicU64,
+    receivers: Box<[Receiver]>,
+}
+
+/// What is known of a receiving ring.
+#[derive(Debug, Default)]
+struct Receiver {
+    /// The generation that it goes on with.
+    seen: AtomicU64,
+    /// Frames that it can no longer take, and has not counted.
+    missed: AtomicU64,
 }
 
 /// The connection whose link is up, and why the last one ended.
@@ -53,10 +63,11 @@ struct Up {
 }
 
 impl Core {
-    pub(super) fn new(name: String, way: Way) -> Result<Self> {
+    pub(super) fn new(name: String, way: Way, rings: u16) -> Result<Self> {
         let control = Epoll::new().map_err(|e| Error::io(&name, "epoll_create failed", e))?;
         let (generation, looked_ns) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { name, way, control, generation, up: Mutex::default(), looked_ns })
+        let receivers = (0..rings).map(|_| Receiver::default()).collect();
+        Ok(Self { name, way, control, generation, up: Mutex::default(), looked_ns, receivers })
     }
 
     pub(super) fn control(&self) -> BorrowedFd<'_> {
@@ -107,7 +118,10 @@ impl Core {
         if let Some(channel) = up.channel.take() {
             channel.say_last(&why);
         }
-        up.gone = up.link.take().map(|link| (self.generation(), link));
+        let gone = up.link.take().map(|link| (self.generation(), link));
+        if let Some((generation, link)) = std::mem::replace(&mut up.gone, gone) {
+            self.miss(generation, &link);
+        }
         up.last = Some(why);
         self.generation.fetch_add(1, Release);
     }
@@ -152,20 +166,45 @@ impl Core {
         }
     }
 
-    /// One line for people.
+    /// What serves the port, and whom it is connected to or why it is not.
+    pub(super) fn status(&self) -> String {
+        let state = match (self.link().1, self.last()) {
+            (Some(link), _) => {
+                let rings = link.c2s.len().max(link.s2c.len());
+                let plural = if rings == 1 { "" } else { "s" };
+                format!("connected to {:?} with {rings} ring{plural} each way", link.peer)
+            }
+            (None, Some(why)) => format!("not connected: {why}"),
+            (None, None) => "waits for its peer".into(),
+        };
+        format!("{}, {state}", self.describe())
+    }
+
+    /// What serves the port.
     pub(super) fn describe(&self) -> String {
         let role = match &self.way {
             Way::Serve { .. } => "server",
             Way::Connect(_) => "client",
         };
-        match (self.link().1, self.last()) {
-            (Some(link), _) => {
-                let rings = link.c2s.len().max(link.s2c.len());
-                let plural = if rings == 1 { "" } else { "s" };
-                format!("memif: {role}, connected to {:?} with {rings} ring{plural} each way", link.peer)
+        format!("memif: {role}")
+    }
+
+    /// A receiver goes on with the link of this generation, or with none. Returns the frames that it missed: of peers that came and went
+    /// while it was not synced.
+    pub(super) fn sees(&self, ring: usize, generation: u64) -> u64 {
+        let receiver = &self.receivers[ring];
+        receiver.seen.store(generation, Relaxed);
+        receiver.missed.swap(0, Relaxed)
+    }
+
+    /// Notes the frames that a link has for receivers that never saw it, and now never will.
+    fn miss(&self, generation: u64, link: &Link) {
+        for (k, receiver) in self.receivers.iter().enumerate() {
+            if receiver.seen.load(Relaxed) < generation
+                && let Some(ring) = link.rx(k)
+            {
+                receiver.missed.fetch_add(ring.published_frames(link.role), Relaxed);
             }
-            (None, Some(why)) => format!("memif: {role}, not connected: {why}"),
-            (None, None) => format!("memif: {role}, waits for its peer"),
         }
     }
 }

@@ -90,6 +90,10 @@ impl Control for Whole {
     fn describe(&self) -> String {
         self.0.upgrade().map_or_else(|| "memif: closed".into(), |core| core.describe())
     }
+
+    fn status(&self) -> String {
+        self.0.upgrade().map_or_else(|| "memif: closed".into(), |core| core.status())
+    }
 }
 
 fn open(name: &PortName, socket: &str, own: &MemifOptions, options: &OpenOptions) -> Result<Made> {
@@ -113,7 +117,7 @@ fn open(name: &PortName, socket: &str, own: &MemifOptions, options: &OpenOptions
         let stats = setup.registration.tx(k as u32);
         let side: Box<dyn TxSync> = match own.zero_copy {
             true => Box::new(LendTx::new(core.clone(), k, view.clone(), stats)?),
-            false => Box::new(MemifTx::new(core.clone(), k, &view, stats)?),
+            false => Box::new(MemifTx::new(core.clone(), k, stats)?),
         };
         Ok(setup.tx_ring(view, k as u32, side))
     });
@@ -141,7 +145,7 @@ fn connect(name: &str, socket: &str, own: &MemifOptions, setup: &Setup) -> Resul
             let terms = Terms { rings: own.rings, secret, unsealed: own.unsealed };
             let socket = Socket::at(&address, access, name)?;
             let way = Way::Serve { socket: socket.clone(), id: own.id, terms };
-            let core = Arc::new(Core::new(name.into(), way)?);
+            let core = Arc::new(Core::new(name.into(), way, own.rings)?);
             let interface: Arc<dyn Interface> = core.clone();
             socket.add(own.id, &interface)?;
             Ok(core)
@@ -157,7 +161,8 @@ fn connect(name: &str, socket: &str, own: &MemifOptions, setup: &Setup) -> Resul
                 size: own.size,
                 shared: own.zero_copy.then(|| setup.region.clone()),
             };
-            let core = Core::new(name.into(), Way::Connect(Box::new(Mutex::new(Connector::new(wish)))))?;
+            let core =
+                Core::new(name.into(), Way::Connect(Box::new(Mutex::new(Connector::new(wish)))), own.rings)?;
             Ok(Arc::new(core))
         }
     }

@@ -98,12 +98,20 @@ impl Socket {
         for mut one in pending.drain(..) {
             match one.session.advance(|id| self.terms(id)) {
                 Ok(None) if now < one.until_ns => waiting.push(one),
-                Ok(None) => one.session.channel().say_last(&Reason::Slow),
+                Ok(None) => self.turn_away(&one.session, Reason::Slow),
                 Ok(Some((id, link))) => self.connect(id, link, one.session.into_channel()),
-                Err(why) => one.session.channel().say_last(&why),
+                Err(why) => self.turn_away(&one.session, why),
             }
         }
         *pending = waiting;
+    }
+
+    /// Says why there will be no connection, to the client and to the port that it was for.
+    fn turn_away(&self, session: &Session, why: Reason) {
+        session.channel().say_last(&why);
+        if let Some(port) = session.asked_for().and_then(|id| self.port(id)).filter(|port| !port.is_up()) {
+            port.note(why);
+        }
     }
 
     fn connect(&self, id: u32, link: ringway_memif::Link, channel: Channel) {

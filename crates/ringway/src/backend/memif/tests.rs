@@ -178,6 +178,29 @@ fn what_a_peer_sent_before_it_went_arrives() {
     });
 }
 
+/// Two peers come, send and go while the server's receiver is not synced. The frames of the last one arrive; the others are counted.
+#[test]
+fn frames_of_peers_that_nobody_saw_are_counted() {
+    let at = socket("unseen");
+    let mut server = open_port(&format!("memif:{at}"), 64);
+    for frames in [5, 7] {
+        let mut client = open_port(&format!("memif:{at},role=client"), 64);
+        let start = Instant::now();
+        // Asking looks after the connection, and syncs no ring.
+        while [&server, &client].map(|port| port.link_up().unwrap()) != [true; 2] {
+            assert!(start.elapsed() < Duration::from_secs(60), "{}", server.status());
+        }
+        (0..frames).for_each(|n| assert!(client.tx[0].push(&frame(n, 5000))));
+        client.tx[0].sync().unwrap();
+        drop(client);
+        while server.link_up().unwrap() {}
+    }
+    server.rx[0].sync().unwrap();
+    server.rx[0].sync().unwrap();
+    let rx = server.counters().rx;
+    assert_eq!((rx.frames_in, rx.frames_out, rx.drops(DropReason::PeerGone)), (12, 7, 5), "{rx:?}");
+}
+
 #[test]
 fn interfaces_of_one_socket_have_their_own_clients() {
     let at = socket("many");

@@ -305,6 +305,10 @@ impl Control for Faulty {
     fn describe(&self) -> String {
         format!("{}; {}", self.what, self.inside.describe())
     }
+
+    fn status(&self) -> String {
+        format!("{}; {}", self.what, self.inside.status())
+    }
 }
 
 /// Counters of two rings that frames pass one after the other. A frame between them has not entered yet.

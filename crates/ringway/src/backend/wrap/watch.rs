@@ -196,4 +196,8 @@ impl Control for Watched {
     fn describe(&self) -> String {
         format!("{}; {}", self.what, self.inside.describe())
     }
+
+    fn status(&self) -> String {
+        format!("{}; {}", self.what, self.inside.status())
+    }
 }
