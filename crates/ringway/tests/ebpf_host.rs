@@ -33,7 +33,7 @@ fn assert_all_balanced(watches: &[CounterWatch; 2]) {
 #[test]
 fn a_host_talks_through_ringway_only_while_it_forwards() {
     let Some((host, peer)) = host_and_peer() else { return };
-    assert_eq!(ping(&peer, 5, 1000), 5, "before");
+    assert_eq!(ping(&peer, 5, 60_000), 5, "before");
     let [nic, stack] = open_all(&host, ["ebpf:eth0", "ebpf:eth0^"]);
     let watches = [nic.watch(), stack.watch()];
     let mut bridge = Bridge::new(nic, stack);
