@@ -113,11 +113,11 @@ impl Listening {
                     Errno::ADDRINUSE => busy(port),
                     e => failed("binding the socket", e),
                 })?;
+                listen(&socket, BACKLOG).map_err(|e| failed("listening", e))?;
                 None
             }
-            Address::Path(path) => Some(bind_in_directory(&socket, path, access, port)?),
+            Address::Path(path) => Some(listen_in_directory(&socket, path, access, port)?),
         };
-        listen(&socket, BACKLOG).map_err(|e| failed("listening", e))?;
         Ok(Self { socket, _file: file })
     }
 
@@ -159,7 +159,7 @@ fn busy(port: &str) -> Error {
         .cure("open all interfaces of a socket in one process, or name another socket")
 }
 
-fn bind_in_directory(socket: &OwnedFd, path: &Path, access: Access, port: &str) -> Result<SocketFile> {
+fn listen_in_directory(socket: &OwnedFd, path: &Path, access: Access, port: &str) -> Result<SocketFile> {
     let leaf = path.file_name().and_then(|leaf| leaf.to_str()).ok_or_else(|| {
         Error::new(ErrorKind::BadName, port, "the path of the socket has no last part")
             .cure("name a file, e.g. /run/memif.sock")
@@ -171,7 +171,8 @@ fn bind_in_directory(socket: &OwnedFd, path: &Path, access: Access, port: &str) 
             e.cure("name a socket in a directory that this user alone may write in, or @NAME without a file")
         }
     })?;
-    // One process at a time looks at a socket that is there already, and replaces it.
+    // One process at a time looks at a socket that is there already, and replaces it. It has the lock until it listens: a socket at which
+    // nobody listens counts as left behind.
     flock(&dir, FlockOperation::LockExclusive)
         .map_err(|e| Error::io(port, "locking the directory failed", e.into()))?;
     let at = in_directory(&dir, leaf);
@@ -191,13 +192,15 @@ fn bind_in_directory(socket: &OwnedFd, path: &Path, access: Access, port: &str) 
         bound => bound,
     };
     bound.map_err(|e| if e == Errno::ADDRINUSE { busy(port) } else { io("binding the socket", e.into()) })?;
+    let inode = fs::symlink_metadata(&at).map_err(|e| io("looking at the socket", e))?.ino();
+    let file = SocketFile { dir, leaf: leaf.into(), inode, pid: std::process::id() };
     if access == Access::Any {
         fs::set_permissions(&at, Permissions::from_mode(0o666))
             .map_err(|e| io("opening the socket to others", e))?;
     }
-    let _ = flock(&dir, FlockOperation::Unlock);
-    let inode = fs::symlink_metadata(&at).map_err(|e| io("looking at the socket", e))?.ino();
-    Ok(SocketFile { dir, leaf: leaf.into(), inode, pid: std::process::id() })
+    listen(socket, BACKLOG).map_err(|e| io("listening", e.into()))?;
+    let _ = flock(&file.dir, FlockOperation::Unlock);
+    Ok(file)
 }
 
 /// Removes the socket of a process that was killed. Only the user of the directory can have made it.
