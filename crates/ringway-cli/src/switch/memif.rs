@@ -4,6 +4,7 @@
 use std::env;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub(super) const MEMIF: &str = "SOCKET[,OPTION]...";
 /// How often the link is looked at for messages.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A log longer than this is emptied before a process writes to it.
+/// A log longer than this is emptied: a client may come and go as often as it likes.
 const LOG: u64 = 1 << 20;
 
 /// Serve a port to a program of DPDK or VPP, in this process
@@ -81,7 +82,8 @@ impl Serve {
         }
         .with_turns(self.turns.into());
         let [port, peer] = bridge.ports().each_ref().map(|port| port.watch());
-        let mut link = Link { watch: peer, name: self.of.port.to_string(), said: String::new() };
+        let mut link =
+            Link { watch: peer, name: self.of.port.to_string(), said: String::new(), logs: self.report };
         link.tell();
         let worker = ("memif".to_owned(), None, || bridge.run(&signals));
         let ended = supervise(&signals, [worker], TICK, || link.tell());
@@ -115,12 +117,18 @@ struct Link {
     watch: CounterWatch,
     name: String,
     said: String,
+    /// Whether standard error is the log of a process in the background.
+    logs: bool,
 }
 
 impl Link {
     fn tell(&mut self) {
         let now = self.watch.status();
         if now != self.said {
+            if self.logs {
+                // A log that can't be shortened goes on.
+                let _ = std::io::stderr().as_fd().try_clone_to_owned().and_then(|log| shorten(&log.into()));
+            }
             note(&format!("{}: {now}", self.name));
             self.said = now;
         }
@@ -171,9 +179,30 @@ fn group_of(uid: u32) -> u32 {
 fn log(of: &PortOf) -> Result<Stdio, Failure> {
     let Some(dir) = run_directory() else { return Ok(Stdio::null()) };
     let log: File = PrivateDir::make(dir.join("memif"))?.append(&format!("{}.{}.log", of.switch, of.port))?;
-    let failed = |e| Failure::Other(format!("{of}: emptying its log failed: {e}"));
-    if log.metadata().map_err(failed)?.len() > LOG {
-        log.set_len(0).map_err(failed)?;
-    }
+    shorten(&log).map_err(|e| Failure::Other(format!("{of}: emptying its log failed: {e}")))?;
     Ok(log.into())
+}
+
+/// Empties a log that is too long; what writes to it goes on at its end.
+fn shorten(log: &File) -> std::io::Result<()> {
+    let meta = log.metadata()?;
+    if meta.is_file() && meta.len() > LOG { log.set_len(0) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_bounded() {
+        let path = env::temp_dir().join(format!("ringway-memif-log-{}", std::process::id()));
+        let log = File::options().append(true).create(true).open(&path).unwrap();
+        for (bytes, left) in [(LOG, LOG), (1, 0)] {
+            (&log).write_all(&vec![b'x'; bytes as usize]).unwrap();
+            shorten(&log).unwrap();
+            assert_eq!(log.metadata().unwrap().len(), left);
+        }
+        std::fs::remove_file(&path).unwrap();
+        shorten(&File::options().write(true).open("/dev/null").unwrap()).unwrap();
+    }
 }
