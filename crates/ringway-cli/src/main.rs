@@ -12,6 +12,7 @@
 
 #[cfg(feature = "bench")]
 mod bench;
+mod bounded_log;
 mod bridge;
 mod capture;
 mod console;

@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -15,14 +14,12 @@ use ringway_router::follow::Files;
 use ringway_router::kernel::Router;
 use serde_json::Value;
 
+use crate::bounded_log::shorten;
 use crate::console::{Console, note};
 use crate::failure::Failure;
 
 /// Options that a child has and its parent has not.
 pub(super) const CHILD: [&str; 2] = ["--foreground", "--report"];
-
-/// A log longer than this is emptied before a process writes to it.
-const LOG: u64 = 1 << 20;
 
 /// Runs this command again as a process in the background, and waits until its router is ready. Without options of its own (`plain`) it
 /// goes on with a router as that was started the time before.
@@ -117,13 +114,6 @@ fn showing_progress<T>(name: &str, wait: impl FnOnce() -> T) -> T {
         drop(over);
         ended
     })
-}
-
-fn shorten(log: &File) -> std::io::Result<()> {
-    if log.metadata()?.len() > LOG {
-        log.set_len(0)?; // a process that has it open writes on at its end
-    }
-    Ok(())
 }
 
 /// Says what was made.

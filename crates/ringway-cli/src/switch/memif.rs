@@ -16,6 +16,7 @@ use ringway_engine::{Bridge, supervise};
 use serde_json::{Value, json};
 
 use super::names::{OnePort, PortOf};
+use crate::bounded_log::shorten;
 use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::options::Turns;
@@ -26,9 +27,6 @@ pub(super) const MEMIF: &str = "SOCKET[,OPTION]...";
 
 /// How often the link is looked at for messages.
 const TICK: Duration = Duration::from_millis(200);
-
-/// A log longer than this is emptied: a client may come and go as often as it likes.
-const LOG: u64 = 1 << 20;
 
 /// Serve a port to a program of DPDK or VPP, in this process
 #[derive(Debug, clap::Args)]
@@ -125,6 +123,7 @@ impl Link {
     fn tell(&mut self) {
         let now = self.watch.status();
         if now != self.said {
+            // A client may come and go as often as it likes.
             if self.logs {
                 // A log that can't be shortened goes on.
                 let _ = std::io::stderr().as_fd().try_clone_to_owned().and_then(|log| shorten(&log.into()));
@@ -181,28 +180,4 @@ fn log(of: &PortOf) -> Result<Stdio, Failure> {
     let log: File = PrivateDir::make(dir.join("memif"))?.append(&format!("{}.{}.log", of.switch, of.port))?;
     shorten(&log).map_err(|e| Failure::Other(format!("{of}: emptying its log failed: {e}")))?;
     Ok(log.into())
-}
-
-/// Empties a log that is too long; what writes to it goes on at its end.
-fn shorten(log: &File) -> std::io::Result<()> {
-    let meta = log.metadata()?;
-    if meta.is_file() && meta.len() > LOG { log.set_len(0) } else { Ok(()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_log_is_bounded() {
-        let path = env::temp_dir().join(format!("ringway-memif-log-{}", std::process::id()));
-        let log = File::options().append(true).create(true).open(&path).unwrap();
-        for (bytes, left) in [(LOG, LOG), (1, 0)] {
-            (&log).write_all(&vec![b'x'; bytes as usize]).unwrap();
-            shorten(&log).unwrap();
-            assert_eq!(log.metadata().unwrap().len(), left);
-        }
-        std::fs::remove_file(&path).unwrap();
-        shorten(&File::options().write(true).open("/dev/null").unwrap()).unwrap();
-    }
 }
