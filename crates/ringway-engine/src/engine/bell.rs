@@ -12,6 +12,10 @@ use ringway_sys::futex;
 
 use super::wishes::Wishes;
 
+/// Longest sleep. The word of [`Wishes`] may be the same again after a call and an answer, and then a thread on its way into the
+/// kernel sleeps through a call. Something that happens once, such as the end of all ports, calls nobody again.
+pub(super) const LONGEST_SLEEP: Duration = Duration::from_millis(250);
+
 /// A place to sleep at, and a descriptor that is readable after a ring, until it is cleared.
 #[derive(Debug)]
 pub(super) struct Bell {
@@ -61,13 +65,14 @@ impl Bell {
         found
     }
 
-    /// Sleeps until a ring, or for `timeout`, unless `there` is something already. It may also return for nothing.
+    /// Sleeps until a ring, or for `timeout`, unless `there` is something already. It may also return for nothing, and does so
+    /// after [`LONGEST_SLEEP`].
     pub(super) fn sleep(&self, timeout: Duration, there: impl Fn() -> bool) {
         self.wishes.sleeping();
         if !there()
             && let Some(now) = self.wishes.uncalled()
         {
-            futex::wait(self.wishes.place(), now, timeout);
+            futex::wait(self.wishes.place(), now, timeout.min(LONGEST_SLEEP));
         }
         self.wishes.awake();
     }
@@ -107,5 +112,17 @@ mod tests {
             bell.ring_always();
         });
         assert_eq!(bell.wishes.place().load(SeqCst), 0);
+    }
+
+    /// A sleeper that a call passed by looks again.
+    #[test]
+    fn no_sleep_is_for_ever() {
+        let bell = std::sync::Arc::new(Bell::new().unwrap());
+        let (awake, woke) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            bell.sleep(Duration::MAX, || false);
+            awake.send(()).unwrap();
+        });
+        woke.recv_timeout(Duration::from_secs(20)).expect("nobody rang");
     }
 }

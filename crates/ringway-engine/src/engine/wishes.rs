@@ -6,6 +6,9 @@
 //! Several may sleep. A waker calls as many of them as there are things, and counts them as called at once: until
 //! a called sleeper runs, it costs no further system call. One word has both numbers, sleepers and calls that nobody
 //! answered yet. Who stops to sleep answers a call, if there is one, and looks again in any case.
+//!
+//! A thread that read the word and is stopped before the kernel compares it may find the same word after another thread answered
+//! its call. It then sleeps through the call, so each sleep has a bound, after which the thread looks again.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, fence};
