@@ -78,9 +78,9 @@ impl PortState {
         }
     }
 
-    /// It will receive nothing more.
+    /// It will receive nothing more, and all that it received was delivered.
     pub(super) fn has_ended(&self) -> bool {
-        self.ended.load(Acquire) || self.has_failed()
+        self.ended.load(Acquire)
     }
 
     pub(super) fn note_end(&self) {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ringway::{DropReason, ErrorKind};
+use ringway::{DropReason, ErrorKind, Port};
 use ringway_engine::{Delivery, Engine};
 use ringway_lab::{Lab, is_root};
 
@@ -153,4 +153,38 @@ fn a_port_that_goes_away_harms_no_other() {
     let counts = closed(&engine);
     let lost = counts.lost.drops(DropReason::PortFailed) + counts.ports[0].tx.drops(DropReason::PortFailed);
     assert_eq!(lost, 1, "{counts}");
+}
+
+#[test]
+fn what_a_port_received_before_it_went_away_reaches_threads() {
+    if !is_root() {
+        eprintln!("SKIPPED: veths need root");
+        return;
+    }
+    for delivery in [Delivery::Any, Delivery::Flows] {
+        let lab = Lab::new().unwrap();
+        lab.veth("e0", "e1").unwrap();
+        let builder = Engine::builder().port("ebpf:e0").queue(64).delivery(delivery);
+        let made =
+            lab.run(|| Ok::<_, ringway_lab::AnyError>((builder.build()?, Port::open("ebpf:e1")?)));
+        let (engine, mut far) = made.unwrap();
+        let mut burst = engine.burst().unwrap();
+        assert_eq!(engine.try_receive(&mut burst).unwrap(), 0);
+        until("the queue is full", || {
+            (0..64).for_each(|n| _ = far.tx[0].push(&numbered(n, 60)));
+            far.tx[0].sync().unwrap();
+            engine.counts().in_io_threads > 0
+        });
+        lab.ip("link del e0").unwrap();
+        until("its failure is seen", || {
+            burst.make(60).unwrap().send_to(0); // its thread does not look at rx rings now
+            engine.send(&mut burst).unwrap();
+            engine.port_error(0).is_some_and(|e| e.kind() == ErrorKind::Gone)
+        });
+        assert!(!engine.has_ended(), "{}", engine.counts());
+        while engine.receive(&mut burst).unwrap() > 0 {}
+        assert!(engine.has_ended());
+        let counts = closed(&engine);
+        assert_eq!((counts.taken, counts.in_io_threads), (counts.ports[0].rx.frames_in, 0), "{counts}");
+    }
 }

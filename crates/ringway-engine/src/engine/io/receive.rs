@@ -13,10 +13,15 @@ use super::worker::Worker;
 impl Worker {
     /// One turn at the rx rings of a port; returns the frames that it took.
     pub(super) fn receive(&mut self, at: usize) -> usize {
-        if !self.is_usable(at) || self.shared.ports[self.ports[at].at].has_ended() {
+        (self.ports[at].held_back, self.ports[at].starved) = (false, false);
+        let ended = self.shared.ports[self.ports[at].at].has_ended();
+        if ended || !self.is_usable(at) {
+            // What it received before still goes to threads.
+            if self.deliver(at) && !ended {
+                self.note_end(at);
+            }
             return 0;
         }
-        (self.ports[at].held_back, self.ports[at].starved) = (false, false);
         let mut taken = 0;
         for ring in 0..self.ports[at].port.rx.len() {
             if !self.deliver(at) {
@@ -163,16 +168,15 @@ impl Worker {
         false
     }
 
-    /// A port that will receive nothing more, and of which all was delivered.
-    fn note_end(&mut self, at: usize) {
+    /// A port that will receive nothing more, because it failed or its capture was read, and of which all was delivered.
+    pub(super) fn note_end(&mut self, at: usize) {
         let in_hand = self.flows.as_ref().map_or(0, FlowOut::held);
         let owned = &mut self.ports[at];
-        if in_hand == 0
-            && owned.port.ended()
-            && owned.out.is_empty()
-            && owned.port.rx.iter_mut().all(|rx| rx.avail() == 0)
-        {
-            self.shared.ports[owned.at].note_end();
+        let state = &self.shared.ports[owned.at];
+        let is_over = state.has_failed()
+            || (owned.port.ended() && owned.port.rx.iter_mut().all(|rx| rx.avail() == 0));
+        if is_over && in_hand == 0 && owned.out.is_empty() {
+            state.note_end();
             self.end_if_all_ended();
         }
     }

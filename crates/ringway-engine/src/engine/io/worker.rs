@@ -125,7 +125,8 @@ impl Worker {
         let may_receive = self.may_deliver();
         let mut moved = 0;
         for at in 0..self.ports.len() {
-            if may_receive {
+            // A port that failed has nothing to receive, and its end may be seen while flows move.
+            if may_receive || self.shared.ports[self.ports[at].at].has_failed() {
                 moved += self.receive(at);
             }
             moved += self.transmit(at);
@@ -160,7 +161,7 @@ impl Worker {
         owned.retry_ns = monotonic_ns() + RETRY_NS;
         self.shared.ports[owned.at].note_failure(error, for_good);
         if for_good {
-            self.end_if_all_ended();
+            self.note_end(at);
         }
     }
 
@@ -183,7 +184,6 @@ impl Worker {
             let error = Error::new(ErrorKind::Gone, &self.shared.ports[owned.at].name, error.brief());
             self.shared.ports[owned.at].note_failure(error, true);
         }
-        self.end_if_all_ended();
     }
 
     pub(super) fn end_if_all_ended(&self) {
@@ -241,6 +241,7 @@ impl Drop for Worker {
             let state = &self.shared.ports[owned.at];
             state.drop_received(ringway::DropReason::PortFailed, self.home.release_all(&mut owned.out));
             state.drop_sent(ringway::DropReason::PortFailed, self.home.release_all(&mut owned.sending));
+            state.note_end();
         }
         let state = &self.shared.io[self.me];
         state.frames.store(0, Relaxed);
