@@ -166,8 +166,8 @@ impl Builder {
     }
 
     /// Calls `warn` in an I/O thread, once for the frames that a thread keeps for longer than the
-    /// [`patience`](Self::patience). It must return soon, and a panic in it ends that
-    /// I/O thread.
+    /// [`patience`](Self::patience). It must return soon: frames of the thread's ports wait meanwhile. A panic in it ends the
+    /// call, and nothing else.
     pub fn warn(mut self, warn: impl Fn(&Holder) + Send + Sync + 'static) -> Self {
         self.choices.warn = Some(Box::new(warn));
         self

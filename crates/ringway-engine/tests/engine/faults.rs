@@ -107,6 +107,26 @@ fn a_busy_engine_names_the_stuck_as_well() {
 }
 
 #[test]
+fn a_hook_that_panics_ends_no_port() {
+    let (name, mut far) = pipe("hook");
+    let engine = Engine::builder()
+        .port(name)
+        .delivery(Delivery::Flows)
+        .patience(Duration::from_millis(20))
+        .warn(|_| std::panic::resume_unwind(Box::new("the hook panics")))
+        .build()
+        .unwrap();
+    let mut stuck = engine.burst().unwrap();
+    push(&mut far, [numbered(0, 60)]);
+    assert_eq!(engine.receive(&mut stuck).unwrap(), 1);
+    until("it is named", || engine.counts().stuck == 1);
+    let mut burst = engine.burst().unwrap();
+    push(&mut far, [numbered(1, 60)]);
+    assert_eq!(engine.receive(&mut burst).unwrap(), 1);
+    assert!(engine.port_error(0).is_none());
+}
+
+#[test]
 fn bursts_are_bounded_and_the_refusal_has_a_cure() {
     let engine = Engine::builder().port("loop:").threads(2).build().unwrap();
     let bursts = [engine.burst().unwrap(), engine.burst().unwrap()];

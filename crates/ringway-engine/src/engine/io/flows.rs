@@ -137,6 +137,16 @@ impl FlowOut {
         self.stuck = false;
     }
 
+    /// Lets go of all frames in hand; `release` gets each of them.
+    pub(super) fn drop_all(&mut self, mut release: impl FnMut(Token)) {
+        let leaving = self.leaving.iter_mut().map(|leaving| &mut leaving.block);
+        for block in self.out.iter_mut().chain(leaving).flatten() {
+            while let Some(token) = block.pop() {
+                release(token);
+            }
+        }
+    }
+
     /// Follows the plan; false while flows move, so that nothing may be received.
     pub(super) fn follow(&mut self, shared: &Shared, flows: &Flows) -> bool {
         if let Some(plan) = flows.plan_since(&mut self.seen) {

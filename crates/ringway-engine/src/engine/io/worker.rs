@@ -1,5 +1,6 @@
 //! An I/O thread: its ports, and its rounds.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
@@ -226,7 +227,8 @@ impl Worker {
                 flows.leave(at);
             }
             if let Some(warn) = &shared.choices.warn {
-                warn(holder);
+                // Ports need this thread, so a panic ends here. The panic hook has said why.
+                let _ = catch_unwind(AssertUnwindSafe(|| warn(holder)));
             }
         });
     }
@@ -241,8 +243,15 @@ impl Drop for Worker {
             let state = &self.shared.ports[owned.at];
             state.drop_received(ringway::DropReason::PortFailed, self.home.release_all(&mut owned.out));
             state.drop_sent(ringway::DropReason::PortFailed, self.home.release_all(&mut owned.sending));
-            state.note_end();
         }
+        let Self { shared, home, flows, .. } = self;
+        if let Some(flows) = flows {
+            flows.drop_all(|token| {
+                shared.ports[usize::from(token.from)].drop_received(ringway::DropReason::PortFailed, 1);
+                home.release(token);
+            });
+        }
+        self.ports.iter().for_each(|owned| self.shared.ports[owned.at].note_end());
         let state = &self.shared.io[self.me];
         state.frames.store(0, Relaxed);
         state.buffers.store(0, Relaxed);
