@@ -230,10 +230,6 @@ impl Builder {
 
     fn shared(&mut self, ports: &[Port], region: Region, io_threads: usize) -> Result<Shared> {
         let store = self.store(io_threads)?;
-        let buffers = region.free_bufs().min(self.buffers(io_threads));
-        let tokens: Vec<_> = (0..buffers).map_while(|_| region.take_token()).collect();
-        let (buffers, caches) = (tokens.len() as u64, self.threads + io_threads);
-        let pool = if self.caches { Pool::cached } else { Pool::uncached }(tokens.into_iter(), caches)?;
         let choices = std::mem::replace(&mut self.choices, Engine::builder().choices);
         let state = |(at, port): (usize, &Port)| {
             let queue = Queue::over(&store, Size::of(self.queue))?;
@@ -248,14 +244,21 @@ impl Builder {
             Delivery::Any => Way::Any(Inbox { queue: Queue::over(&store, lane)?, bell: Bell::new()? }),
             Delivery::Flows => Way::Flows(Box::new(Flows::new(self.threads, &store, lane, io_threads))),
         };
+        let ports = ports.iter().enumerate().map(state).collect::<Result<_>>()?;
+        let io = (0..io_threads).map(|_| io()).collect::<Result<_>>()?;
+        // Last: should something fail before, the region has its buffers.
+        let buffers = region.free_bufs().min(self.buffers(io_threads));
+        let tokens: Vec<_> = (0..buffers).map_while(|_| region.take_token()).collect();
+        let (buffers, caches) = (tokens.len() as u64, self.threads + io_threads);
+        let pool = if self.caches { Pool::cached } else { Pool::uncached }(tokens.into_iter(), caches)?;
         Ok(Shared {
             buffers,
             pool,
-            ports: ports.iter().enumerate().map(state).collect::<Result<_>>()?,
+            ports,
             way,
             holders: Holders::new(self.threads),
             outboxes: (0..self.threads).map(|_| Outbox::new()).collect(),
-            io: (0..io_threads).map(|_| io()).collect::<Result<_>>()?,
+            io,
             choices,
             room_wanted: AtomicU32::new(0),
             lost: Drops::none(),

@@ -20,7 +20,6 @@ use crate::queue::Block;
 /// and [`Engine::holders`](super::Engine::holders) says who has them.
 #[derive(Debug)]
 pub struct Burst {
-    pub(super) shared: Arc<Shared>,
     pub(super) at: usize,
     pub(super) block: Block<Token>,
     pub(super) home: Home,
@@ -35,6 +34,8 @@ pub struct Burst {
     pub(super) receiver: Option<usize>,
     /// Which one of all that ever had this number.
     join: u32,
+    /// The last field: when the last one goes, no cache is left.
+    pub(super) shared: Arc<Shared>,
 }
 
 impl Burst {

@@ -46,6 +46,11 @@ impl Outbox {
         Opened { block: self.inside.lock().unwrap_or_else(PoisonError::into_inner), outbox: self }
     }
 
+    /// Its block, when nobody else has the engine any more.
+    pub(super) fn take(&self) -> Option<Block<Token>> {
+        self.lock().block.take()
+    }
+
     /// The same for another thread, unless its owner has it.
     pub(super) fn try_lock(&self) -> Option<Opened<'_>> {
         let block = match self.inside.try_lock() {

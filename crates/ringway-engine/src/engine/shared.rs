@@ -198,6 +198,33 @@ impl Shared {
     }
 }
 
+impl Drop for Shared {
+    /// Gives all buffers back to the region, which the program may go on with. No cache is left, because each keeps this.
+    fn drop(&mut self) {
+        let region = self.region.clone();
+        let back = |buf| _ = region.give_token(buf);
+        if let Ok(mut cache) = self.pool.cache() {
+            std::iter::from_fn(|| cache.take()).for_each(back);
+        }
+        let empty = |block: &mut Block<Token>| {
+            std::iter::from_fn(|| block.pop()).for_each(|token| back(token.buf));
+        };
+        self.outboxes.iter().filter_map(Outbox::take).for_each(|mut block| empty(&mut block));
+        let Some(mut block) = self.store.block() else { return };
+        let (inbox, flows) = match &self.way {
+            Way::Any(inbox) => (Some(&inbox.queue), None),
+            Way::Flows(flows) => (None, Some(flows)),
+        };
+        let lanes = flows.iter().flat_map(|flows| flows.ever_joined()).flat_map(|(_, lanes)| &lanes.lanes);
+        let of_receivers = inbox.into_iter().chain(lanes.map(|lane| &lane.queue));
+        for queue in self.ports.iter().map(|port| &port.queue).chain(of_receivers) {
+            while queue.take(&mut block) {
+                empty(&mut block);
+            }
+        }
+    }
+}
+
 impl fmt::Debug for Choices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { slow_receiver, slow_port, gather, spin, patience, warn } = self;

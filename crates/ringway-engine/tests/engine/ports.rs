@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use ringway::Port;
+use ringway::{OpenOptions, Port, Region, RegionSpec};
 use ringway::switch::{Switch, SwitchSpec};
-use ringway_engine::Engine;
+use ringway_engine::{Delivery, Engine};
 use ringway_lab::{Lab, is_root};
 use ringway_wire::pcapfile::{MAX_RECORD, Writer};
 
-use super::{closed, numbered, pull, push, reflect, until};
+use super::{closed, numbered, pipe, pull, push, reflect, until};
 
 #[test]
 fn frames_of_null_ports_go_round() {
@@ -33,6 +33,42 @@ fn go_round_null_ports(caches: bool) {
     let counts = closed(&engine);
     assert_eq!(counts.taken, counts.sent);
     assert!(counts.taken > 6000 && counts.lost.dropped() == 0, "{counts}");
+}
+
+/// An engine in a region of the program ends with frames everywhere: queues, hands, outboxes, caches.
+#[test]
+fn a_region_gets_its_buffers_back() {
+    let spec = RegionSpec { buffers: 20_000, interfaces: 4, rings: 8, ..RegionSpec::default() };
+    let region = Region::memfd(&spec).unwrap();
+    let before = region.free_bufs();
+    for (delivery, caches) in [(Delivery::Any, true), (Delivery::Flows, true), (Delivery::Any, false)] {
+        let (name, far) = pipe(&format!("region-{delivery:?}-{caches}"));
+        let engine = Engine::builder()
+            .options(OpenOptions::new().region(&region))
+            .port("null:")
+            .port(name) // nobody reads at its far end
+            .queue(64)
+            .threads(4)
+            .delivery(delivery)
+            .caches(caches)
+            .gather(Duration::from_millis(1))
+            .build()
+            .unwrap();
+        assert!(region.free_bufs() < before - 1000, "the engine has buffers of the region");
+        let (mut burst, mut other) = (engine.burst().unwrap(), engine.burst().unwrap());
+        let mut sent = true;
+        while sent {
+            assert!(engine.receive(&mut burst).unwrap() > 0);
+            burst.frames().for_each(|mut frame| frame.send_to(1));
+            sent = engine.send_timeout(&mut burst, Duration::from_millis(20)).unwrap();
+        }
+        other.make(60).unwrap().send_to(1);
+        assert!(engine.try_send(&mut other).unwrap(), "it gathers");
+        until("I/O threads have frames in hand", || engine.counts().in_io_threads > 0);
+        drop((engine, other));
+        drop((burst, far));
+        assert_eq!(region.free_bufs(), before, "{delivery:?}");
+    }
 }
 
 #[test]

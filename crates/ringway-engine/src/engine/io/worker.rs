@@ -27,7 +27,6 @@ const DRAIN_NS: u64 = 1_000_000_000;
 
 /// An I/O thread.
 pub(in crate::engine) struct Worker {
-    pub(super) shared: Arc<Shared>,
     pub(super) me: usize,
     pub(super) turns: Turns,
     pub(super) ports: Vec<Owned>,
@@ -37,6 +36,8 @@ pub(in crate::engine) struct Worker {
     pub(super) idle: Idle,
     rounds: u64,
     looked_for_stuck_ns: u64,
+    /// The last field: when the last one goes, no cache is left.
+    pub(super) shared: Arc<Shared>,
 }
 
 /// A port of the thread.
