@@ -18,12 +18,12 @@ impl Burst {
         let to = self.block.tokens().first().map(|first| first.to);
         let Some(to) = to else { return };
         if !self.block.tokens().iter().all(|token| token.to == to) {
-            self.flush();
-            self.send_sorted();
+            let blocked = self.flush_before();
+            self.send_sorted(blocked);
         } else if to == NOWHERE {
             let ended = self.home.release_all(&mut self.block);
             self.row().let_go.add(ended);
-        } else if !self.gather(to) && self.flush() {
+        } else if !self.gather(to) && self.flush_before() != Some(to) {
             let Self { shared, at, block, home, .. } = self;
             hand_over(shared, *at, to, block, |token| home.release(token));
         }
@@ -33,9 +33,15 @@ impl Burst {
         self.row().now_holds(self.block.len(), self.home.held());
     }
 
-    /// Sends frames of several ports, each port's in order.
+    /// Sends what gathered; the port of it when there is no room, so that later frames for that port must wait.
+    fn flush_before(&mut self) -> Option<u16> {
+        let pending = self.shared.outboxes[self.at].pending()?;
+        (!self.flush()).then_some(pending.0)
+    }
+
+    /// Sends frames of several ports, each port's in order, except to a port that is `blocked`.
     #[cold]
-    fn send_sorted(&mut self) {
+    fn send_sorted(&mut self, blocked: Option<u16>) {
         let Self { shared, at, block, home, sorted, .. } = self;
         while let Some(token) = block.pop() {
             let slot = sorted.get_mut(usize::from(token.to));
@@ -59,7 +65,9 @@ impl Burst {
         }
         for (to, of_port) in sorted.iter_mut().enumerate() {
             let Some(of_port) = of_port.as_mut().filter(|of_port| !of_port.is_empty()) else { continue };
-            hand_over(shared, *at, to as u16, of_port, |token| home.release(token));
+            if blocked != Some(to as u16) {
+                hand_over(shared, *at, to as u16, of_port, |token| home.release(token));
+            }
             while let Some(token) = of_port.pop() {
                 let _ = block.push(token); // there is room: they all were in it
             }
@@ -106,7 +114,7 @@ impl Burst {
         true
     }
 
-    /// Sends what gathered; false when there is no room, so that frames after it must wait.
+    /// Sends what gathered; false when there is no room.
     pub(super) fn flush(&mut self) -> bool {
         let Self { shared, at, home, .. } = self;
         let outbox = &shared.outboxes[*at];

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ringway::{DropReason, Waiter};
-use ringway_engine::{Engine, WhenFull};
+use ringway_engine::{Burst, Engine, WhenFull};
 
 use super::{closed, numbered, pipe, pull, push, reflect, until};
 
@@ -95,6 +95,8 @@ fn a_slow_port_holds_the_sender_back_or_loses_frames_by_name() {
                 assert!(lost > 0 || frame == numbered(at as u32, 60), "{at}");
             }
         });
+        // The I/O thread counts them after the far end sees them.
+        until("all are counted", || engine.counts().ports[0].tx.frames_out >= there.into());
         let counts = closed(&engine);
         assert_eq!((counts.sent, counts.ports[0].tx.frames_out), (there.into(), there.into()));
     }
@@ -186,6 +188,47 @@ fn few_frames_a_call_gather() {
     drop(burst); // what gathered leaves with it
     pull(&mut far, 1);
     assert_eq!(closed(&engine).sent, 1002);
+}
+
+/// Frames that gathered for a port that is full hold frames for that port back, and for no other.
+#[test]
+fn a_full_port_holds_no_other_back() {
+    let ((a, mut full), (b, mut free)) = (pipe("full-a"), pipe("free-b"));
+    let engine =
+        Engine::builder().port(a).port(b).queue(64).gather(Duration::from_millis(1)).build().unwrap();
+    let mut burst = engine.burst().unwrap();
+    let add = |burst: &mut Burst, number: u32, to: usize| {
+        let mut frame = burst.make(60).unwrap();
+        frame.bytes_mut().copy_from_slice(&numbered(number, 60));
+        frame.send_to(to);
+    };
+    let mut sent = 0;
+    while burst.is_empty() {
+        add(&mut burst, sent, 0);
+        engine.send_timeout(&mut burst, Duration::from_millis(50)).unwrap();
+        sent += 1;
+    }
+    // Two bursts that wait for the full port: one with frames for the other port beside, and one with such frames alone.
+    (sent..sent + 10).for_each(|number| add(&mut burst, number, number as usize % 2));
+    assert!(!engine.send_timeout(&mut burst, Duration::from_millis(50)).unwrap());
+    assert!(burst.len() == 6 && burst.frames().all(|frame| frame.destination() == Some(0)));
+    let even = |number: u32| number % 2 == 0;
+    let odd: Vec<_> = (sent..sent + 10).filter(|&n| !even(n)).map(|n| numbered(n, 60)).collect();
+    assert_eq!(pull(&mut free, 5), odd);
+    std::thread::scope(|scope| {
+        scope.spawn(|| engine.send(&mut burst).unwrap());
+        let evens = (sent..sent + 10).filter(|&n| even(n));
+        for number in (0..sent).chain(evens) {
+            assert_eq!(pull(&mut full, 1), [numbered(number, 60)], "in order");
+        }
+    });
+    while burst.is_empty() {
+        add(&mut burst, 0, 0);
+        engine.send_timeout(&mut burst, Duration::from_millis(50)).unwrap();
+    }
+    burst.frames().for_each(|mut frame| frame.send_to(1));
+    assert!(engine.send_timeout(&mut burst, Duration::from_secs(10)).unwrap());
+    pull(&mut free, 1);
 }
 
 #[test]
