@@ -11,7 +11,7 @@ use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-use ringway::{DropReason, ErrorKind, Gso, OpenOptions, Pairing, Port, Waiter, forward};
+use ringway::{DropReason, ErrorKind, Gso, OpenOptions, Pairing, Port, Waiter, forward, open_ports};
 use ringway_lab::raw::{RawReceiver, RawSender};
 use ringway_lab::{AnyError, Lab, TemporaryFolder};
 
@@ -374,25 +374,47 @@ fn frames_that_the_driver_misses_are_named() {
     assert_balanced(&watch.counters().rx);
 }
 
-/// A device that takes frames and can't send them says so later.
+/// A device that takes frames and can't send them says so later. The ring that sent them has the loss.
 #[test]
 fn frames_that_the_device_could_not_send_are_named() {
     let Some(lab) = new_pair() else { return };
-    let mut port = open(&lab, "dpdk:net_af_packet3,iface=a0");
-    let mut flow = Flow::new(1);
-    flow.send(&mut port.tx[0], 100, 20);
-    assert_eq!(port.counters().tx.frames_out, 20);
-    lab.ip("link set a0 down").unwrap();
-    for _ in 0..30 {
-        assert!(port.tx[0].push(&[1; 100]));
+    for (name, ring) in [
+        ("dpdk:net_af_packet3,iface=a0", 0),
+        ("dpdk:net_af_packet3,iface=a0,qpairs=2@queues=2", 0),
+        ("dpdk:net_af_packet3,iface=a0,qpairs=2@queues=2", 1),
+    ] {
+        let mut port = open(&lab, name);
+        let mut flow = Flow::new(1);
+        flow.send(&mut port.tx[ring], 100, 20);
+        assert_eq!(port.counters().tx.frames_out, 20);
+        lab.ip("link set a0 down").unwrap();
+        for _ in 0..30 {
+            assert!(port.tx[ring].push(&[1; 100]));
+        }
+        eventually("all frames are named", || {
+            port.tx.iter_mut().for_each(|tx| _ = tx.sync().unwrap());
+            let tx = port.counters().tx;
+            let named = (tx.frames_out, tx.drops(DropReason::DeviceRefused));
+            // As another process reads them: they get there when the ring asks the device the next time.
+            let listed = open_ports().into_iter().find(|p| p.pid == std::process::id() && p.name == name);
+            let listed = listed.unwrap().tx[ring].counters;
+            if named == (20, 30) && listed.frames_out == 20 { Ok(()) } else { Err(format!("{tx}; {listed}")) }
+        });
+        assert_eq!(port.counters().tx.bytes_out, 2000);
+        let listed =
+            open_ports().into_iter().find(|p| p.pid == std::process::id() && p.name == name).unwrap();
+        for (at, tx) in listed.tx.iter().enumerate() {
+            let expected = if at == ring { (50, 20, 2000, 30) } else { (0, 0, 0, 0) };
+            let tx = tx.counters;
+            assert_eq!(
+                (tx.frames_in, tx.frames_out, tx.bytes_out, tx.dropped()),
+                expected,
+                "ring {at} of {name}"
+            );
+        }
+        drop(port);
+        lab.ip("link set a0 up").unwrap();
     }
-    eventually("all frames are named", || {
-        port.tx[0].sync().unwrap();
-        let tx = port.counters().tx;
-        let named = (tx.frames_out, tx.drops(DropReason::DeviceRefused));
-        if named == (20, 30) { Ok(()) } else { Err(tx.to_string()) }
-    });
-    assert_eq!(port.counters().tx.bytes_out, 2000);
 }
 
 #[test]

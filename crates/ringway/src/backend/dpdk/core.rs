@@ -16,15 +16,14 @@ pub(super) struct Core {
 }
 
 impl Core {
-    /// Whether it is time to ask the device again, for rings that do.
+    /// Whether it is time to ask the device again.
     #[inline]
-    pub(super) fn is_time(&self, asked_ns: &mut Option<u64>) -> bool {
-        let Some(asked) = asked_ns else { return false };
+    pub(super) fn is_time(&self, asked_ns: &mut u64) -> bool {
         let now = time::coarse_ns();
-        if now.saturating_sub(*asked) < LOOK_NS {
+        if now.saturating_sub(*asked_ns) < LOOK_NS {
             return false;
         }
-        *asked = now;
+        *asked_ns = now;
         true
     }
 }

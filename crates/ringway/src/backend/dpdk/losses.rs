@@ -32,8 +32,9 @@ struct Book {
     told: Lost,
 }
 
-/// The losses of a port. A ring's counters have one writer, the thread that syncs it: the first rx ring takes over what was received,
-/// the first tx ring what was sent. Readers add what neither has yet.
+/// The losses of a port. A ring's counters have one writer, the thread that syncs it. The first rx ring takes over what was received. A
+/// device does not say which queue lost a frame that it took to send: each tx ring takes over as many as it sent itself. Readers add what
+/// no ring has yet.
 #[derive(Debug)]
 pub(super) struct Losses {
     device: Weak<Device>,
@@ -48,7 +49,6 @@ struct Taken {
     given: AtomicU64,
     /// Frames of rings.
     frames: AtomicU64,
-    bytes: AtomicU64,
 }
 
 impl Losses {
@@ -58,10 +58,9 @@ impl Losses {
 
     /// Notes what the device took to send: so many frames, which were so many in a ring.
     #[inline]
-    pub(super) fn took(&self, given: u64, frames: u64, bytes: u64) {
+    pub(super) fn took(&self, given: u64, frames: u64) {
         self.taken.given.fetch_add(given, Relaxed);
         self.taken.frames.fetch_add(frames, Relaxed);
-        self.taken.bytes.fetch_add(bytes, Relaxed);
     }
 
     /// Asks the device, and has `then` take over what is new. Of a device that is closed, what it said last stays known.
@@ -88,34 +87,34 @@ impl Losses {
         });
     }
 
-    /// The same for sent frames, which counted as sent when the device took them.
+    /// The same for sent frames, which counted as sent when the device took them: a ring takes over no more than it sent. Each frame has
+    /// the mean length of the ring's frames, for the device does not say which ones it lost.
     pub(super) fn tell_tx(&self, stats: &RingStats) {
+        let sent = stats.read();
         let new = self.with(|book| {
-            let known = book.known.unsent;
-            known.saturating_sub(std::mem::replace(&mut book.told.unsent, known))
+            let new = (book.known.unsent - book.told.unsent).min(sent.frames_out);
+            book.told.unsent += new;
+            new
         });
         if new > 0 {
-            stats.unsend(DropReason::DeviceRefused, new, self.bytes_of(new));
+            stats.unsend(DropReason::DeviceRefused, new, share(sent.bytes_out, new, sent.frames_out));
         }
     }
 
-    /// Adds what no ring's counters have yet.
+    /// Adds what no ring's counters have yet. Frames that a ring sent since `sum` was read are not in it, nor are their losses then.
     pub(super) fn add_untold(&self, sum: &mut PortCounters) {
         let (known, told) = self.with(|book| (book.known, book.told));
         let (missed, no_memory) = (known.missed - told.missed, known.no_memory - told.no_memory);
-        let (broken, unsent) = (known.broken - told.broken, known.unsent - told.unsent);
+        let broken = known.broken - told.broken;
         sum.rx.frames_in = sum.rx.frames_in.wrapping_add(missed + no_memory + broken);
         sum.rx.add_drops(DropReason::RingFull, missed);
         sum.rx.add_drops(DropReason::NoMemory, no_memory);
         sum.rx.add_drops(DropReason::DeviceRefused, broken);
-        sum.tx.frames_out = sum.tx.frames_out.wrapping_sub(unsent);
-        sum.tx.bytes_out = sum.tx.bytes_out.wrapping_sub(self.bytes_of(unsent));
-        sum.tx.add_drops(DropReason::DeviceRefused, unsent);
-    }
-
-    /// Bytes of so many frames: the device does not say which ones it lost, so each has the mean of all.
-    fn bytes_of(&self, frames: u64) -> u64 {
-        share(self.taken.bytes.load(Relaxed), frames, self.taken.frames.load(Relaxed))
+        let tx = &mut sum.tx;
+        let unsent = (known.unsent - told.unsent).min(tx.frames_out);
+        tx.bytes_out -= share(tx.bytes_out, unsent, tx.frames_out);
+        tx.frames_out -= unsent;
+        tx.add_drops(DropReason::DeviceRefused, unsent);
     }
 }
 
@@ -169,7 +168,7 @@ mod tests {
         let registration = crate::count::Registration::new("dpdk:test", 1, 1).unwrap();
         let (rx, tx) = (registration.rx(0), registration.tx(0));
         let losses = Losses::new(Weak::new());
-        losses.took(10, 10, 1000);
+        losses.took(10, 10);
         tx.sent(10, 1000);
         losses.book.lock().unwrap().known = Lost { missed: 4, no_memory: 2, broken: 1, unsent: 3 };
         let mut sum = registration.counters();
@@ -184,5 +183,30 @@ mod tests {
         assert_eq!((told.rx.frames_in, told.rx.dropped()), (7, 7));
         assert_eq!((told.tx.frames_in, told.tx.frames_out, told.tx.bytes_out), (10, 7, 700));
         assert_eq!(told.tx.drops(DropReason::DeviceRefused), 3);
+    }
+
+    #[test]
+    fn a_ring_takes_over_no_more_than_it_sent() {
+        let registration = crate::count::Registration::new("dpdk:test", 2, 1).unwrap();
+        let rings = [registration.tx(0), registration.tx(1)];
+        let losses = Losses::new(Weak::new());
+        losses.took(10, 10);
+        rings[0].sent(2, 3000);
+        rings[1].sent(8, 480);
+        losses.book.lock().unwrap().known.unsent = 6;
+        for _ in 0..2 {
+            rings.iter().for_each(|ring| losses.tell_tx(ring));
+        }
+        let of = |ring: &RingStats| {
+            let tx = ring.read();
+            (tx.frames_in, tx.frames_out, tx.bytes_out, tx.drops(DropReason::DeviceRefused))
+        };
+        assert_eq!(rings.each_ref().map(of), [(2, 0, 0, 2), (8, 4, 240, 4)]);
+        // A loss that is known before the frames are counted waits for them.
+        losses.took(5, 5);
+        losses.book.lock().unwrap().known.unsent = 11;
+        let mut sum = registration.counters();
+        losses.add_untold(&mut sum);
+        assert_eq!((sum.tx.frames_in, sum.tx.frames_out, sum.tx.bytes_out), (10, 0, 0));
     }
 }

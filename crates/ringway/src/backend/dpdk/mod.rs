@@ -117,7 +117,7 @@ fn open(port: &PortName, options: &OpenOptions) -> Result<Made> {
     }
     let mut tx_rings = Vec::new();
     for ((view, ring), queue) in tx.into_iter().zip(0..).zip(senders) {
-        let side = tx::Transmitter::new(core.clone(), queue, ring == 0, setup.registration.tx(ring))?;
+        let side = tx::Transmitter::new(core.clone(), queue, setup.registration.tx(ring))?;
         tx_rings.push(setup.tx_ring(view, ring, Box::new(side)));
     }
     let what = describe(&info, *queues) + unheard;

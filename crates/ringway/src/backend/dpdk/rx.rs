@@ -114,7 +114,7 @@ impl RxSync for Receiver {
             self.finisher.finish(ring, before, self.slots.tail);
             self.tick.restart();
         }
-        if self.core.is_time(&mut self.asked_ns) {
+        if self.asked_ns.as_mut().is_some_and(|asked| self.core.is_time(asked)) {
             self.core.losses.tell_rx(&self.stats);
         }
         Ok(self.slots.tail)

@@ -36,9 +36,9 @@ pub(super) struct Transmitter {
     tick: Tick,
     /// Whether the link was up at the last look, and when that was.
     is_up: bool,
-    looked_ns: Option<u64>,
-    /// When it last asked what the device lost; `None` for rings that do not.
-    asked_ns: Option<u64>,
+    looked_ns: u64,
+    /// When it last asked what the device lost.
+    asked_ns: u64,
     stats: RingStats,
 }
 
@@ -62,7 +62,7 @@ struct Cut {
 }
 
 impl Transmitter {
-    pub(super) fn new(core: Arc<Core>, queue: Sender, asks: bool, stats: RingStats) -> Result<Self> {
+    pub(super) fn new(core: Arc<Core>, queue: Sender, stats: RingStats) -> Result<Self> {
         let tick = Tick::new(&core.name)?;
         Ok(Self {
             core,
@@ -75,8 +75,8 @@ impl Transmitter {
             cut: None,
             tick,
             is_up: true,
-            looked_ns: Some(0),
-            asked_ns: asks.then_some(0),
+            looked_ns: 0,
+            asked_ns: 0,
             stats,
         })
     }
@@ -185,14 +185,14 @@ impl Transmitter {
     /// Counts the frames up to the first that waits, of which the device took `taken`; `otherwise` says why the others are dropped, if
     /// they do not wait.
     fn settle(&mut self, mut taken: usize, otherwise: Option<DropReason>) {
-        let (mut frames, mut out, mut bytes, mut given, mut given_bytes) = (0, 0, 0, 0, 0);
+        let (mut frames, mut out, mut bytes, mut given) = (0, 0, 0, 0);
         while let Some(looked) = self.looked.front() {
             let lost = match looked.put {
                 Err(why) => Some(why),
                 Ok(len) if taken > 0 => {
                     taken -= 1;
                     given += 1;
-                    given_bytes += len as u64;
+                    bytes += len as u64;
                     None
                 }
                 Ok(_) if otherwise.is_some() => otherwise,
@@ -206,13 +206,12 @@ impl Transmitter {
                     None => out += 1,
                 }
             }
-            bytes += if lost.is_none() { looked.put.unwrap_or(0) as u64 } else { 0 };
             self.looked.pop_front();
         }
-        self.core.losses.took(given, out, given_bytes);
         self.stats.count(Field::In, frames);
         self.stats.count(Field::Out, out);
         self.stats.count(Field::Bytes, bytes);
+        self.core.losses.took(given, out);
     }
 
     /// Frames wait. Where the link is down they are dropped. A link that was up is looked at ten times a second.
