@@ -2,7 +2,7 @@
 /* Frames: the caller copies received ones out of DPDK's buffers, and others into them. */
 #include "inside.h"
 
-/* Puts a tag back that the device took off; the frame is as it was on the wire then. */
+/* Puts a tag back that the device took off. DPDK does not say which type the tag had on the wire: 0x88a8 becomes 0x8100, too. */
 static int restore_tag(struct rte_mbuf **m)
 {
 	if (likely(((*m)->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0))
@@ -10,14 +10,21 @@ static int restore_tag(struct rte_mbuf **m)
 	return rte_vlan_insert(m);
 }
 
-static uint32_t name_parts(struct rte_mbuf *m, struct ringway_dpdk_part *parts)
+static uint32_t give_up(struct ringway_dpdk_part *parts, enum ringway_dpdk_unusable why)
 {
-	if (unlikely(m->nb_segs > RINGWAY_DPDK_SEGMENTS)) {
-		parts[0] = (struct ringway_dpdk_part){ .len = m->pkt_len };
-		return 1;
-	}
+	parts[0] = (struct ringway_dpdk_part){ .len = why };
+	return 1;
+}
+
+/* Names the parts of a frame; returns how many. The chain ends where its `next` does, whatever the driver wrote to nb_segs. */
+static uint32_t name_parts(struct rte_mbuf **frame, struct ringway_dpdk_part *parts)
+{
+	if (unlikely(restore_tag(frame) != 0))
+		return give_up(parts, RINGWAY_DPDK_NO_TAG);
 	uint32_t n = 0;
-	for (; m != NULL; m = m->next) {
+	for (struct rte_mbuf *m = *frame; m != NULL; m = m->next) {
+		if (unlikely(n == RINGWAY_DPDK_SEGMENTS))
+			return give_up(parts, RINGWAY_DPDK_TOO_MANY_PARTS);
 		parts[n++] = (struct ringway_dpdk_part){
 			.data = rte_pktmbuf_mtod(m, void *),
 			.len = m->data_len,
@@ -38,10 +45,7 @@ int receive(struct ringway_dpdk_port *port, uint32_t queue, struct ringway_dpdk_
 	for (uint32_t i = 0; i < rx->count; i++) {
 		if (i + 4 < rx->count)
 			rte_prefetch0(rte_pktmbuf_mtod(rx->held[i + 4], void *));
-		if (unlikely(restore_tag(&rx->held[i]) != 0))
-			parts[n++] = (struct ringway_dpdk_part){ .len = rx->held[i]->pkt_len };
-		else
-			n += name_parts(rx->held[i], &parts[n]);
+		n += name_parts(&rx->held[i], &parts[n]);
 	}
 	return n;
 }

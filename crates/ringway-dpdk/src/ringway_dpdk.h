@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#define RINGWAY_DPDK_ABI 1
+#define RINGWAY_DPDK_ABI 2
 
 /* Frames of one call at most, and parts of one frame. */
 #define RINGWAY_DPDK_FRAMES 64
@@ -23,7 +23,13 @@
 
 struct ringway_dpdk_port;
 
-/* Bytes of a frame that lie together. `data` is null in the only part of a frame that has too many: it can't be had. */
+/* Why a received frame can't be had. */
+enum ringway_dpdk_unusable {
+	RINGWAY_DPDK_TOO_MANY_PARTS = 1, /* more than RINGWAY_DPDK_SEGMENTS */
+	RINGWAY_DPDK_NO_TAG = 2,         /* the tag that the device took off can't be put back */
+};
+
+/* Bytes of a frame that lie together. `data` is null in the only part of a frame that can't be had: `len` is why then. */
 struct ringway_dpdk_part {
 	void *data;
 	uint32_t len;

@@ -3,11 +3,14 @@
 use std::ffi::{c_char, c_int, c_void};
 
 /// Version of the table.
-pub(super) const ABI: u32 = 1;
+pub(super) const ABI: u32 = 2;
 
 /// Frames of one call at most, and parts of one frame.
 pub(super) const FRAMES: usize = 64;
 pub(super) const SEGMENTS: usize = 64;
+
+/// Of `enum ringway_dpdk_unusable`; the other one is that there are too many parts.
+pub(super) const NO_TAG: u32 = 2;
 
 /// `struct ringway_dpdk_part`.
 #[repr(C)]

@@ -20,4 +20,4 @@ mod queue;
 pub use abi::Stats;
 pub use device::Device;
 pub use open::{Ask, DeviceInfo, Opened, open};
-pub use queue::{FRAMES, Part, Receiver, Sender};
+pub use queue::{FRAMES, Part, Receiver, Sender, Unusable};

@@ -8,11 +8,20 @@ use super::device::Device;
 /// Frames of one call at most.
 pub const FRAMES: usize = abi::FRAMES;
 
+/// Why a received frame can't be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unusable {
+    /// It has too many parts.
+    TooManyParts,
+    /// The tag that the device took off can't be put back.
+    NoTag,
+}
+
 /// A part of a received frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
-    /// The bytes. `None` for a frame that can't be had: it has too many parts.
-    pub bytes: Option<&'a [u8]>,
+    /// The bytes, or why the frame can't be had.
+    pub bytes: Result<&'a [u8], Unusable>,
     /// Whether the next part belongs to the same frame.
     pub more: bool,
 }
@@ -55,10 +64,12 @@ impl Receiver {
     #[must_use]
     pub fn part(&self, index: usize) -> Part<'_> {
         let part = self.parts[..self.count][index];
-        let bytes = (!part.data.is_null()).then(|| {
+        let bytes = match (part.data.is_null(), part.len) {
             // SAFETY: `receive` says that so many bytes lie there, until its next call, which needs `&mut self`.
-            unsafe { std::slice::from_raw_parts(part.data.cast::<u8>(), part.len as usize) }
-        });
+            (false, len) => Ok(unsafe { std::slice::from_raw_parts(part.data.cast::<u8>(), len as usize) }),
+            (true, abi::NO_TAG) => Err(Unusable::NoTag),
+            (true, _) => Err(Unusable::TooManyParts),
+        };
         Part { bytes, more: part.more != 0 && index + 1 < self.count }
     }
 }

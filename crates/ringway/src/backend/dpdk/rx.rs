@@ -9,7 +9,7 @@ use crate::backend::slots::{Fate, Slots};
 use crate::count::{DropReason, RingStats};
 use crate::error::Result;
 use crate::ring::{Finisher, RingView, RxSync};
-use crate::sys::dpdk;
+use crate::sys::dpdk::{self, Unusable};
 
 /// The receiving side of one rx ring.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Receiver {
     #[inline]
     fn place(&mut self, ring: &RingView) -> Fate {
         let part = self.queue.part(self.at);
-        let Some(bytes) = part.bytes.filter(|_| !part.more) else { return self.place_whole(ring) };
+        let (Ok(bytes), false) = (part.bytes, part.more) else { return self.place_whole(ring) };
         let fate = self.slots.place(ring, bytes, &self.stats);
         self.at += usize::from(fate == Fate::Settled);
         fate
@@ -78,23 +78,28 @@ impl Receiver {
     #[cold]
     fn place_whole(&mut self, ring: &RingView) -> Fate {
         self.whole.clear();
-        let (mut at, mut good) = (self.at, true);
+        let (mut at, mut unusable) = (self.at, None);
         loop {
             let part = self.queue.part(at);
             at += 1;
             match part.bytes {
-                Some(bytes) => self.whole.extend_from_slice(bytes),
-                None => good = false,
+                Ok(bytes) => self.whole.extend_from_slice(bytes),
+                Err(why) => unusable = Some(why),
             }
             if !part.more {
                 break;
             }
         }
-        let fate = if good {
-            self.slots.place(ring, &self.whole, &self.stats)
-        } else {
-            self.slots.drop(&self.stats, DropReason::TooLong);
-            Fate::Settled
+        let reason = |why| match why {
+            Unusable::TooManyParts => DropReason::TooLong,
+            Unusable::NoTag => DropReason::DeviceRefused,
+        };
+        let fate = match unusable.map(reason) {
+            None => self.slots.place(ring, &self.whole, &self.stats),
+            Some(why) => {
+                self.slots.drop(&self.stats, why);
+                Fate::Settled
+            }
         };
         if fate == Fate::Settled {
             self.at = at;
