@@ -4,6 +4,7 @@
 #include "../src/pool.c"
 
 #include <rte_eal.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -75,6 +76,54 @@ static void tags_come_back_or_are_missed(struct rte_mempool *pool)
 	rte_pktmbuf_free(m);
 }
 
+struct other {
+	struct rte_mempool *pool;
+	struct rte_mbuf *buffer;
+	sem_t has_freed, go_on, has_flushed;
+};
+
+/* Frees a buffer into the cache of its thread. */
+static void *free_elsewhere(void *argument)
+{
+	struct other *other = argument;
+	know_thread();
+	CHECK(rte_lcore_id() != LCORE_ID_ANY);
+	rte_pktmbuf_free(other->buffer);
+	sem_post(&other->has_freed);
+	sem_wait(&other->go_on);
+	know_thread();
+	sem_post(&other->has_flushed);
+	sem_wait(&other->go_on);
+	return NULL;
+}
+
+/* A pool stays as long as a buffer of it is elsewhere, also in a cache of a thread that may be writing there. */
+static void pools_go_when_all_is_back(void)
+{
+	struct rte_mempool *pool = make_pool(64, 2048);
+	char name[RTE_MEMPOOL_NAMESIZE];
+	snprintf(name, sizeof(name), "%s", pool->name);
+	struct other other = { .pool = pool, .buffer = rte_pktmbuf_alloc(pool) };
+	struct rte_mbuf *held = rte_pktmbuf_alloc(pool);
+	pthread_t thread;
+	sem_init(&other.has_freed, 0, 0);
+	sem_init(&other.go_on, 0, 0);
+	sem_init(&other.has_flushed, 0, 0);
+	CHECK(pthread_create(&thread, NULL, free_elsewhere, &other) == 0);
+	sem_wait(&other.has_freed);
+	give_pool_back(pool);
+	CHECK(rte_mempool_lookup(name) == pool);
+	rte_pktmbuf_free(held);
+	free_old_pools();
+	CHECK(rte_mempool_lookup(name) == pool);
+	sem_post(&other.go_on);
+	sem_wait(&other.has_flushed);
+	free_old_pools();
+	CHECK(rte_mempool_lookup(name) == NULL && old_pools == NULL);
+	sem_post(&other.go_on);
+	pthread_join(thread, NULL);
+}
+
 int main(void)
 {
 	char prefix[64];
@@ -86,7 +135,9 @@ int main(void)
 	CHECK(pool != NULL);
 	chains_end_where_they_end(pool);
 	tags_come_back_or_are_missed(pool);
+	pools_go_when_all_is_back();
 	give_pool_back(pool);
+	CHECK(old_pools == NULL);
 	puts("all holds");
 	return 0;
 }

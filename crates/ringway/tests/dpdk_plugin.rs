@@ -1,6 +1,6 @@
 //! Parts of DPDK's plugin, by a program of C that is built from its sources.
 //!
-//! Objective: chains that a driver describes wrongly write nothing behind their room.
+//! Objective: chains that a driver describes wrongly write nothing behind their room; a pool lives as long as a thread may write to it.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::path::Path;
