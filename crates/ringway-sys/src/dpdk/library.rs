@@ -52,12 +52,20 @@ impl Dpdk {
     }
 }
 
-/// DPDK, for the port `on`. The first call loads the plugin and starts DPDK; one that fails may be tried again.
+/// DPDK, or why it did not start.
+type Started = std::result::Result<Dpdk, (ErrorKind, String)>;
+
+/// DPDK, for the port `on`. The first call loads the plugin and starts DPDK, which starts once in a process: when that fails, each later
+/// call fails for the same reason. A plugin that can't be had may be there at the next call.
 pub(super) fn start(on: &str) -> Result<Dpdk> {
-    static STARTED: Mutex<Option<Dpdk>> = Mutex::new(None);
+    static STARTED: Mutex<Option<Started>> = Mutex::new(None);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(dpdk) = *started {
-        return Ok(dpdk);
+    match &*started {
+        Some(Ok(dpdk)) => return Ok(*dpdk),
+        Some(Err((kind, why))) => {
+            return Err(Error::new(*kind, on, why.clone()).cure("start the program again"));
+        }
+        None => {}
     }
     if crate::is_secure() {
         let what =
@@ -68,9 +76,9 @@ pub(super) fn start(on: &str) -> Result<Dpdk> {
     }
     let (file, path) = find(on)?;
     let dpdk = Dpdk(load(&file, &path, on)?);
-    initialise(dpdk, on)?;
-    *started = Some(dpdk);
-    Ok(dpdk)
+    let result = initialise(dpdk, on).map(|()| dpdk);
+    *started = Some(result.as_ref().map(|dpdk| *dpdk).map_err(|e| (e.kind(), e.brief())));
+    result
 }
 
 /// The directory of RINGWAY_LIB alone, or the directories of a build, of an installation of this program, and of the system.
