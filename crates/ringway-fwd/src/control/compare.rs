@@ -71,6 +71,7 @@ impl Follower {
                 return Ok(None);
             }
         }
+        self.queries.settle()?;
         meanwhile(backlog)?;
         Ok(Some((probe, theirs)))
     }

@@ -167,7 +167,7 @@ impl Follower {
     /// As [`open`](Self::open).
     pub fn check(&mut self, pulse: &mut Pulse<'_>) -> Result<Check, ControlError> {
         self.health.checks += 1;
-        // a change that is in the dump, but told after it, looks like a difference the first time
+        // A neighbour that is in the dump, but told after it, looks like a difference the first time.
         let mut found = self.compare(pulse)?;
         if found == Check::Differs {
             found = self.compare(pulse)?;

@@ -56,6 +56,7 @@ impl TableReader<'_> {
                 return Ok(None);
             }
         }
+        self.queries.settle()?;
         backlog.read_from(self.changes_socket, pulse)?;
         if let Some(loss) = backlog.lost {
             loss.count(self.health);

@@ -102,6 +102,9 @@ impl AsFd for ChangeSocket {
     }
 }
 
+/// The index of `lo`, in each network namespace.
+const LOOPBACK: i32 = 1;
+
 /// `NTF_USE`: as if the host sent to the neighbour.
 const USE: u8 = 1;
 
@@ -215,11 +218,26 @@ impl QuerySocket {
         body.extend(1u16.to_ne_bytes());
         body.extend(octets);
         self.send(what, kind::NEIGHBOUR, NLM_F_ACK, &body)?;
+        self.finished(what)
+    }
+
+    /// Waits until the kernel has told of each route that a dump so far may show: the kernel changes a table of IPv4 before it sends the
+    /// message. It does both under one lock (`rtnl_mutex`), which this question needs too.
+    pub(super) fn settle(&mut self) -> Result<(), ControlError> {
+        let what = "asking for the loopback interface";
+        let mut body = [0; 16]; // struct ifinfomsg
+        body[4..8].copy_from_slice(&LOOPBACK.to_ne_bytes());
+        self.send(what, kind::LINK + 2, NLM_F_ACK, &body)?;
+        self.finished(what)
+    }
+
+    /// Reads up to the end of the answer to the last request.
+    fn finished(&mut self, what: &'static str) -> Result<(), ControlError> {
         loop {
             let bytes = receive(&self.socket, &mut self.buf).map_err(ControlError::os(what))?;
             for message in messages(bytes) {
                 let message = message.map_err(|why| ControlError::Answer { what, why })?;
-                if message.serial == self.serial {
+                if message.serial == self.serial && matches!(message.kind, DONE | ERROR) {
                     return finished(message.body).map_err(ControlError::os(what));
                 }
             }
