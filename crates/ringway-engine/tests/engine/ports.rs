@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ringway::{OpenOptions, Port, Region, RegionSpec};
 use ringway::switch::{Switch, SwitchSpec};
+use ringway::{OpenOptions, Port, Region, RegionSpec};
 use ringway_engine::{Delivery, Engine};
 use ringway_lab::{Lab, is_root};
 use ringway_wire::pcapfile::{MAX_RECORD, Writer};

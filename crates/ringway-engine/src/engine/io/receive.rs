@@ -173,8 +173,8 @@ impl Worker {
         let in_hand = self.flows.as_ref().map_or(0, FlowOut::held);
         let owned = &mut self.ports[at];
         let state = &self.shared.ports[owned.at];
-        let is_over = state.has_failed()
-            || (owned.port.ended() && owned.port.rx.iter_mut().all(|rx| rx.avail() == 0));
+        let is_over =
+            state.has_failed() || (owned.port.ended() && owned.port.rx.iter_mut().all(|rx| rx.avail() == 0));
         if is_over && in_hand == 0 && owned.out.is_empty() {
             state.note_end();
             self.end_if_all_ended();
