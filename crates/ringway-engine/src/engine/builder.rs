@@ -181,11 +181,12 @@ impl Builder {
         let io_threads = self.checked()?;
         self.io_cpus.iter().try_for_each(|&cpu| try_cpu(cpu))?;
         let buffers = self.buffers(io_threads);
+        let store = self.store(io_threads)?;
         let names: Vec<&str> = self.ports.iter().map(String::as_str).collect();
         let extra = if names.iter().all(|name| has_own_region(name)) { 0 } else { buffers as u32 };
         let ports = self.options.clone().extra_bufs(extra).open_each(&names)?;
         let region = region_of(&ports, buffers)?;
-        let shared = Arc::new(self.shared(&ports, region, io_threads)?);
+        let shared = Arc::new(self.shared(&ports, region, store, io_threads)?);
         start(&shared, ports, &Cpus(self.io_cpus), self.turns)
     }
 
@@ -200,7 +201,20 @@ impl Builder {
             return bad(what, "ask for 1 to 4096 threads, and for queues of 64 to 1048576 frames");
         }
         let wanted = self.io_threads.unwrap_or(self.io_cpus.len()).max(1);
-        Ok(wanted.min(self.ports.len()))
+        let io_threads = wanted.min(self.ports.len());
+        // With each bound, the pool has room for its blocks.
+        if self.buffers(io_threads) > if self.caches { 1 << 27 } else { 1 << 21 } {
+            return Err(self.too_large());
+        }
+        Ok(io_threads)
+    }
+
+    fn too_large(&self) -> Error {
+        let (threads, queue, ports) = (self.threads, self.queue, self.ports.len());
+        let what =
+            format!("{threads} threads and queues of {queue} frames, with {ports} ports, take too much");
+        Error::new(ErrorKind::Invalid, "engine", what)
+            .cure("ask for fewer `threads(N)`, or for a shorter `queue(N)`")
     }
 
     /// The size of a receiver's queue: a quarter, when each has its own.
@@ -225,11 +239,16 @@ impl Builder {
         let of_io_thread = 2 * self.ports.len() + 4 * self.threads;
         let owners = self.threads * of_thread + io_threads * of_io_thread;
         let queues = self.ports.len() + self.lanes(io_threads);
-        Store::for_queues(queues, Size { owners, ..Size::of(self.queue) })
+        Store::for_queues(queues, Size { owners, ..Size::of(self.queue) }).map_err(|_| self.too_large())
     }
 
-    fn shared(&mut self, ports: &[Port], region: Region, io_threads: usize) -> Result<Shared> {
-        let store = self.store(io_threads)?;
+    fn shared(
+        &mut self,
+        ports: &[Port],
+        region: Region,
+        store: Arc<Store<Token>>,
+        io_threads: usize,
+    ) -> Result<Shared> {
         let choices = std::mem::replace(&mut self.choices, Engine::builder().choices);
         let state = |(at, port): (usize, &Port)| {
             let queue = Queue::over(&store, Size::of(self.queue))?;

@@ -44,8 +44,12 @@ impl Burst {
             Error::new(ErrorKind::Busy, "engine", "as many threads have bursts as it was built for")
                 .cure("drop bursts that are not in use, or build the engine with `threads(N)`")
         };
-        let (block, home) = (shared.store.block().ok_or_else(none_left)?, shared.home()?);
         let at = shared.holders.enter().ok_or_else(none_left)?;
+        let parts = || Some((shared.store.block()?, shared.home().ok()?));
+        let Some((block, home)) = parts() else {
+            shared.holders.leave(at);
+            return Err(none_left());
+        };
         let spin = shared.choices.spin;
         let sorted = shared.ports.iter().map(|_| None).collect();
         Ok(Self {

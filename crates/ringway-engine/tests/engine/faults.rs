@@ -131,7 +131,7 @@ fn bursts_are_bounded_and_the_refusal_has_a_cure() {
     let engine = Engine::builder().port("loop:").threads(2).build().unwrap();
     let bursts = [engine.burst().unwrap(), engine.burst().unwrap()];
     let error = engine.burst().unwrap_err();
-    assert!(error.kind() == ErrorKind::Busy && error.remedy().is_some());
+    assert!(error.kind() == ErrorKind::Busy && error.remedy().unwrap().contains("threads("), "{error}");
     drop(bursts);
     assert!(engine.burst().is_ok());
     for builder in [
@@ -140,6 +140,12 @@ fn bursts_are_bounded_and_the_refusal_has_a_cure() {
         Engine::builder().port("loop:").queue(1),
     ] {
         assert_eq!(builder.build().unwrap_err().kind(), ErrorKind::Invalid);
+    }
+    for (delivery, caches) in [(Delivery::Flows, true), (Delivery::Any, false)] {
+        let builder = (0..4).fold(Engine::builder(), |builder, _| builder.port("null:"));
+        let large = builder.threads(4096).queue(1 << 20).delivery(delivery).caches(caches).build();
+        let error = large.unwrap_err();
+        assert!(error.remedy().unwrap().contains("threads("), "{error}");
     }
     assert!(Engine::builder().port("nothing:").build().is_err());
 }
@@ -185,8 +191,7 @@ fn what_a_port_received_before_it_went_away_reaches_threads() {
         let lab = Lab::new().unwrap();
         lab.veth("e0", "e1").unwrap();
         let builder = Engine::builder().port("ebpf:e0").queue(64).delivery(delivery);
-        let made =
-            lab.run(|| Ok::<_, ringway_lab::AnyError>((builder.build()?, Port::open("ebpf:e1")?)));
+        let made = lab.run(|| Ok::<_, ringway_lab::AnyError>((builder.build()?, Port::open("ebpf:e1")?)));
         let (engine, mut far) = made.unwrap();
         let mut burst = engine.burst().unwrap();
         assert_eq!(engine.try_receive(&mut burst).unwrap(), 0);
