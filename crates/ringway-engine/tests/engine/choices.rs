@@ -212,7 +212,7 @@ fn a_full_port_holds_no_other_back() {
     (sent..sent + 10).for_each(|number| add(&mut burst, number, number as usize % 2));
     assert!(!engine.send_timeout(&mut burst, Duration::from_millis(50)).unwrap());
     assert!(burst.len() == 6 && burst.frames().all(|frame| frame.destination() == Some(0)));
-    let even = |number: u32| number % 2 == 0;
+    let even = |number: u32| number.is_multiple_of(2);
     let odd: Vec<_> = (sent..sent + 10).filter(|&n| !even(n)).map(|n| numbered(n, 60)).collect();
     assert_eq!(pull(&mut free, 5), odd);
     std::thread::scope(|scope| {
