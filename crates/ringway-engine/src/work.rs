@@ -58,5 +58,7 @@ pub(super) fn panicked<E: From<Error>>(name: String, panic: &(dyn Any + Send)) -
 }
 
 pub(super) fn not_started<E: From<Error>>(name: String, e: std::io::Error) -> WorkerError<E> {
-    WorkerError { name, error: Error::io("thread", "starting it failed", e).into() }
+    let error = Error::io("thread", "starting it failed", e)
+        .cure("let the process have more threads (`ulimit -u`) and memory, or start fewer threads");
+    WorkerError { name, error: error.into() }
 }

@@ -16,9 +16,10 @@ use super::lanes::{Delivery, Flows, Inbox, Way};
 use super::outbox::Outbox;
 use super::port::PortState;
 use super::shared::{Choices, IoState, Shared, WhenFull};
+use super::start::{start, workers};
 use super::token::Token;
 use crate::queue::{MOST_TOKENS, Pool, Queue, Size, Store};
-use crate::{Background, Cpus, Signals, Turns, affinity};
+use crate::{Cpus, Turns};
 
 /// Most ports of an engine.
 const MOST_PORTS: usize = 64;
@@ -176,10 +177,15 @@ impl Builder {
     /// Opens the ports and starts the I/O threads.
     ///
     /// # Errors
-    /// A port can't be opened; a number is out of bounds; there is no such CPU.
-    pub fn build(mut self) -> Result<Engine> {
+    /// A port can't be opened; a number is out of bounds; an I/O thread can't start, or not on its CPU.
+    pub fn build(self) -> Result<Engine> {
+        let (shared, workers, cpus) = self.parts()?;
+        start(&shared, workers, &cpus)
+    }
+
+    /// All that I/O threads need, before they start.
+    pub(super) fn parts(mut self) -> Result<(Arc<Shared>, Vec<Worker>, Cpus)> {
         let io_threads = self.checked()?;
-        self.io_cpus.iter().try_for_each(|&cpu| try_cpu(cpu))?;
         let buffers = self.buffers(io_threads);
         let store = self.store(io_threads)?;
         let names: Vec<&str> = self.ports.iter().map(String::as_str).collect();
@@ -187,7 +193,8 @@ impl Builder {
         let ports = self.options.clone().extra_bufs(extra).open_each(&names)?;
         let region = region_of(&ports, buffers)?;
         let shared = Arc::new(self.shared(&ports, region, store, io_threads)?);
-        start(&shared, ports, &Cpus(self.io_cpus), self.turns)
+        let workers = workers(&shared, ports, self.turns)?;
+        Ok((shared, workers, Cpus(self.io_cpus)))
     }
 
     /// The number of I/O threads, when all numbers are within bounds.
@@ -295,12 +302,6 @@ fn has_own_region(name: &str) -> bool {
     name.starts_with("pipe:") || name.parse::<PortName>().is_ok_and(|name| name.switch_port().is_some())
 }
 
-/// Whether threads may run on a CPU, before one must.
-fn try_cpu(cpu: usize) -> Result<()> {
-    let tried = std::thread::scope(|scope| scope.spawn(|| affinity::pin(cpu)).join());
-    tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
 /// The region in which most ports lie, or one of the engine's own.
 fn region_of(ports: &[Port], buffers: usize) -> Result<Region> {
     let large = |region: &&Region| region.free_bufs() >= buffers;
@@ -309,19 +310,4 @@ fn region_of(ports: &[Port], buffers: usize) -> Result<Region> {
     }
     let buf_size = ports.iter().map(|port| port.info().buf_size).max().unwrap_or_default();
     Region::memfd(&RegionSpec { buffers: buffers as u32 + FIRST_BUF, buf_size, ..RegionSpec::default() })
-}
-
-/// Deals the ports out to I/O threads and starts them.
-fn start(shared: &Arc<Shared>, ports: Vec<Port>, cpus: &Cpus, turns: Turns) -> Result<Engine> {
-    let mut dealt: Vec<Vec<_>> = shared.io.iter().map(|_| Vec::new()).collect();
-    for (at, port) in ports.into_iter().enumerate() {
-        dealt[shared.ports[at].io].push((at, port));
-    }
-    let workers = dealt.into_iter().enumerate().map(|(me, ports)| Worker::new(shared, me, ports, turns));
-    let workers: Vec<Worker> = workers.collect::<Result<_>>()?;
-    let run = |(me, mut worker): (usize, Worker)| {
-        let work = move |signals: &Signals| worker.run(signals);
-        Background::start(&format!("engine-io-{me}"), cpus.of(me), work)
-    };
-    Ok(Engine::new(shared.clone(), workers.into_iter().enumerate().map(run).collect()))
 }

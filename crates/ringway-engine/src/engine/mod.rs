@@ -55,6 +55,7 @@ mod ready;
 mod send;
 mod shared;
 mod spread;
+mod start;
 mod token;
 mod wishes;
 

@@ -150,6 +150,26 @@ fn bursts_are_bounded_and_the_refusal_has_a_cure() {
     assert!(Engine::builder().port("nothing:").build().is_err());
 }
 
+/// The process of this test has no memory for the stack of a thread.
+#[test]
+fn an_engine_whose_threads_can_not_start_is_an_error() {
+    const MARK: &str = "RINGWAY_ENGINE_NO_STACK";
+    if std::env::var_os(MARK).is_some() {
+        let error = Engine::builder().port("loop:").port("loop:").io_threads(2).build().unwrap_err();
+        assert!(error.to_string().starts_with("thread: starting it failed: "), "{error}");
+        assert!(error.remedy().unwrap().contains("fewer threads"), "{error}");
+        return;
+    }
+    let name = "faults::an_engine_whose_threads_can_not_start_is_an_error";
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--test-threads=1"]) // which runs it in the main thread
+        .envs([(MARK, "1"), ("RUST_MIN_STACK", "4611686018427387904")])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success() && said.contains("1 passed"), "{said}");
+}
+
 #[test]
 fn a_port_that_goes_away_harms_no_other() {
     if !is_root() {
