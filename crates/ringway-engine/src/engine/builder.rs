@@ -159,8 +159,9 @@ impl Builder {
         self
     }
 
-    /// When a thread that keeps frames counts as stuck: after a second, without this. The engine counts it, calls the hook of
-    /// [`warn`](Self::warn), and pins its flows to others.
+    /// When a thread that keeps frames counts as stuck: after a second, without this. With pinned flows, so does a thread that takes
+    /// none of the frames that wait for it. The engine counts it, calls the hook of [`warn`](Self::warn), and pins its flows to
+    /// others.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.choices.patience = patience;
         self

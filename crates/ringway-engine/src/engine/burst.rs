@@ -8,7 +8,7 @@ use ringway::{Error, ErrorKind, Result};
 use super::frame::{Frame, LONGEST};
 use super::holders::Row;
 use super::home::Home;
-use super::lanes::{Lanes, Way};
+use super::lanes::{Joined, Lanes, Way};
 use super::shared::Shared;
 use super::token::Token;
 use crate::queue::Block;
@@ -30,10 +30,8 @@ pub struct Burst {
     /// When flows are pinned: the lane that the frames came by, and how many they were.
     lane: Option<(usize, usize)>,
     next_lane: usize,
-    /// When flows are pinned: its number among the receivers.
-    pub(super) receiver: Option<usize>,
-    /// Which one of all that ever had this number.
-    join: u32,
+    /// When flows are pinned: the receiver that it is.
+    pub(super) receiver: Option<Joined>,
     /// The last field: when the last one goes, no cache is left.
     pub(super) shared: Arc<Shared>,
 }
@@ -62,7 +60,6 @@ impl Burst {
             lane: None,
             next_lane: 0,
             receiver: None,
-            join: 0,
         })
     }
 
@@ -132,7 +129,6 @@ impl Burst {
             return Ok(());
         }
         self.receiver = flows.join()?;
-        self.join = self.receiver.and_then(|at| flows.receiver(at)).map_or(0, Lanes::joins);
         self.row().receives_as(self.receiver);
         self.shared.io.iter().for_each(|io| io.bell.ring());
         Ok(())
@@ -141,8 +137,7 @@ impl Burst {
     /// Its queues, when flows are pinned to it. A thread that was stuck has none: its flows went elsewhere.
     fn lanes(&self) -> Option<&Lanes> {
         let Way::Flows(flows) = &self.shared.way else { return None };
-        let lanes = flows.receiver(self.receiver?)?;
-        (lanes.has_joined() && lanes.joins() == self.join).then_some(lanes)
+        flows.queues(self.receiver?)
     }
 
     /// Takes frames that wait, unless it has some.
@@ -155,7 +150,9 @@ impl Burst {
         let taken = match &shared.way {
             Way::Any(inbox) => inbox.queue.take(&mut self.block),
             Way::Flows(flows) => {
-                let Some(lanes) = self.receiver.and_then(|at| flows.receiver(at)) else { return Ok(0) };
+                let Some(lanes) = self.receiver.and_then(|receiver| flows.queues(receiver)) else {
+                    return Ok(0);
+                };
                 let lane = lanes.take(&mut self.block, self.next_lane);
                 self.lane = lane.map(|lane| (lane, self.block.len()));
                 self.next_lane = lane.map_or(0, |lane| lane + 1);
@@ -192,11 +189,7 @@ impl Drop for Burst {
     fn drop(&mut self) {
         self.clear();
         self.leave_outbox();
-        if let (Way::Flows(flows), Some(at), true) = (&self.shared.way, self.receiver, self.lanes().is_some())
-        {
-            flows.leave(at);
-            self.shared.io.iter().for_each(|io| io.bell.ring());
-        }
+        self.shared.leave(self.row());
         self.shared.holders.leave(self.at);
     }
 }

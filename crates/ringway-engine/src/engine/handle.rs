@@ -82,7 +82,8 @@ impl Engine {
             if count > 0 || ended || left.is_zero() {
                 return Ok(count);
             }
-            let there = || shared.has_frames(burst.receiver) || shared.has_ended();
+            let receiver = burst.receiver;
+            let there = || shared.has_frames(receiver) || shared.has_left(receiver) || shared.has_ended();
             match shared.bell(burst.receiver) {
                 Some(bell) => bell.sleep(left, there),
                 None => std::thread::sleep(PENDING_NAP), // it can't join yet

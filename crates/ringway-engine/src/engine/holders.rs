@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use ringway::time::monotonic_ns;
 
+use super::lanes::Joined;
+
 /// What a burst counts, on cache lines of its own.
 #[derive(Debug)]
 #[repr(align(128))]
@@ -15,18 +17,20 @@ pub(super) struct Row {
     frames: AtomicU32,
     cached: AtomicU32,
     since_ns: AtomicU64,
-    /// Its number among the receivers that flows are pinned to, or [`NO_RECEIVER`].
-    receiver: AtomicU32,
+    /// The receiver that it is when flows are pinned, as [`Joined::bits`]; 0 for none.
+    receiver: AtomicU64,
     pub(super) taken: Tally,
     pub(super) made: Tally,
     pub(super) sent: Tally,
     pub(super) let_go: Tally,
-    /// The `since_ns` of which somebody was warned.
+    /// For the one who looks for stuck threads: since when frames wait for it and it takes none; 0 when none wait.
+    waits_since_ns: AtomicU64,
+    /// What it had taken then.
+    taken_then: AtomicU64,
+    /// The time since which it had the frames of which somebody was warned.
     warned_ns: AtomicU64,
     thread: Mutex<String>,
 }
-
-const NO_RECEIVER: u32 = u32::MAX;
 
 /// A counter.
 #[derive(Debug, Default)]
@@ -72,11 +76,13 @@ impl Holders {
             frames: AtomicU32::new(0),
             cached: AtomicU32::new(0),
             since_ns: AtomicU64::new(0),
-            receiver: AtomicU32::new(NO_RECEIVER),
+            receiver: AtomicU64::new(0),
             taken: Tally::default(),
             made: Tally::default(),
             sent: Tally::default(),
             let_go: Tally::default(),
+            waits_since_ns: AtomicU64::new(0),
+            taken_then: AtomicU64::new(0),
             warned_ns: AtomicU64::new(0),
             thread: Mutex::default(),
         };
@@ -117,23 +123,22 @@ impl Holders {
             .collect()
     }
 
-    /// Finds holders that have had frames for longer than `patience`, in hand or waiting for the receiver that they are. Names
-    /// each once for the frames it has.
+    /// Finds threads that have had frames for longer than `patience`: in hand, or waiting for the receiver that they are while it
+    /// takes none. Names each once for the frames it has. One thread at a time looks.
     pub(super) fn newly_stuck(
         &self,
+        now: u64,
         patience: Duration,
-        waits: impl Fn(Option<usize>) -> bool,
-        mut warn: impl FnMut(Option<usize>, &Holder),
+        waits: impl Fn(Joined) -> bool,
+        mut warn: impl FnMut(&Row, &Holder),
     ) {
-        let now = monotonic_ns();
         for row in self.rows().iter().filter(|row| row.used.load(Acquire)) {
-            let since = row.since_ns.load(Relaxed);
-            let receiver = row.receiver.load(Relaxed);
-            let receiver = (receiver != NO_RECEIVER).then_some(receiver as usize);
-            let late = u128::from(now.saturating_sub(since)) > patience.as_nanos();
-            let has_frames = row.frames() > 0 || (receiver.is_some() && waits(receiver));
-            if late && has_frames && row.warned_ns.swap(since, Relaxed) != since {
-                warn(receiver, &row.holder(now));
+            let waits_since = row.waits_since(now, &waits);
+            let since = if row.frames() > 0 { Some(row.since_ns.load(Relaxed)) } else { waits_since };
+            let Some(since) = since else { continue };
+            let is_late = u128::from(now.saturating_sub(since)) > patience.as_nanos();
+            if is_late && row.warned_ns.swap(since, Relaxed) != since {
+                warn(row, &row.holder(now));
             }
         }
     }
@@ -154,8 +159,28 @@ impl Row {
         self.cached.store(cached as u32, Relaxed);
     }
 
-    pub(super) fn receives_as(&self, receiver: Option<usize>) {
-        self.receiver.store(receiver.map_or(NO_RECEIVER, |at| at as u32), Relaxed);
+    pub(super) fn receives_as(&self, receiver: Option<Joined>) {
+        self.receiver.store(receiver.map_or(0, Joined::bits), Relaxed);
+    }
+
+    /// The receiver that it is, which may have left.
+    pub(super) fn receiver(&self) -> Option<Joined> {
+        Joined::of_bits(self.receiver.load(Relaxed))
+    }
+
+    /// Since when frames wait for it and it takes none, as far as it was looked at.
+    fn waits_since(&self, now: u64, waits: impl Fn(Joined) -> bool) -> Option<u64> {
+        if !self.receiver().is_some_and(waits) {
+            self.waits_since_ns.store(0, Relaxed);
+            return None;
+        }
+        let (taken, since) = (self.taken.get(), self.waits_since_ns.load(Relaxed));
+        if since > 0 && self.taken_then.load(Relaxed) == taken {
+            return Some(since);
+        }
+        self.taken_then.store(taken, Relaxed);
+        self.waits_since_ns.store(now, Relaxed);
+        Some(now)
     }
 
     pub(super) fn frames(&self) -> u32 {
@@ -198,18 +223,39 @@ mod tests {
         assert_eq!((holders.enter(), holders.enter(), holders.enter()), (Some(0), Some(1), None));
     }
 
+    /// The frames of those who are named at a time.
+    fn named(holders: &Holders, now: u64, waits: bool) -> Vec<u32> {
+        let mut named = Vec::new();
+        holders.newly_stuck(now, Duration::from_nanos(10), |_| waits, |_, holder| named.push(holder.frames));
+        named
+    }
+
     #[test]
     fn a_stuck_holder_is_named_once() {
         let holders = Holders::new(2);
-        let at = holders.enter().unwrap();
-        let stuck = || {
-            let mut count = 0;
-            holders.newly_stuck(Duration::ZERO, |_| false, |_, holder| count += holder.frames);
-            count
-        };
-        assert_eq!(stuck(), 0, "it holds nothing");
-        holders.row(at).now_holds(5, 0);
-        std::thread::sleep(Duration::from_millis(1));
-        assert_eq!((stuck(), stuck()), (5, 0));
+        let row = holders.row(holders.enter().unwrap());
+        let later = monotonic_ns() + 1_000_000_000;
+        assert_eq!(named(&holders, later, false), [], "it holds nothing");
+        row.now_holds(5, 0);
+        assert_eq!(named(&holders, row.since_ns.load(Relaxed) + 10, false), []);
+        assert_eq!(named(&holders, later, false), [5]);
+        assert_eq!(named(&holders, later + 100, false), []);
+    }
+
+    #[test]
+    fn a_receiver_is_stuck_when_it_takes_nothing_for_too_long() {
+        let holders = Holders::new(2);
+        let row = holders.row(holders.enter().unwrap());
+        let now = monotonic_ns() + 1_000_000_000;
+        assert_eq!(named(&holders, now, true), [], "it is no receiver");
+        row.receives_as(Joined::of_bits(1 << 16));
+        assert_eq!(named(&holders, now, true), [], "it was idle, and its first frames came");
+        row.taken.add(3);
+        assert_eq!(named(&holders, now + 11, true), [], "it took some");
+        assert_eq!(named(&holders, now + 20, false), [], "it took all");
+        assert_eq!(named(&holders, now + 40, true), [], "others came");
+        assert_eq!(named(&holders, now + 50, true), []);
+        assert_eq!(named(&holders, now + 51, true), [0]);
+        assert_eq!(named(&holders, now + 99, true), []);
     }
 }

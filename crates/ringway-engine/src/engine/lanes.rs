@@ -43,6 +43,13 @@ pub(super) struct Lanes {
     adopted: AtomicU64,
 }
 
+/// A receiver: the number of its queues, and which one it is of all that ever had them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Joined {
+    pub(super) at: Receiver,
+    join: u32,
+}
+
 /// Nobody has the queues, and they are empty.
 const FREE: u32 = 0;
 /// A receiver has them.
@@ -94,6 +101,17 @@ pub(super) enum Way {
     Flows(Box<Flows>),
 }
 
+impl Joined {
+    /// Both numbers in a word, which is never 0.
+    pub(super) fn bits(self) -> u64 {
+        u64::from(self.join) << 32 | u64::from(self.at) | 1 << 16
+    }
+
+    pub(super) fn of_bits(bits: u64) -> Option<Self> {
+        (bits != 0).then_some(Self { at: bits as Receiver, join: (bits >> 32) as u32 })
+    }
+}
+
 impl Lane {
     #[inline]
     pub(super) fn finished(&self) -> u64 {
@@ -108,11 +126,6 @@ impl Lane {
 impl Lanes {
     pub(super) fn has_joined(&self) -> bool {
         self.state.load(Acquire) == JOINED
-    }
-
-    /// The number of the receiver that has them, among all that ever had.
-    pub(super) fn joins(&self) -> u32 {
-        self.joins.load(Acquire)
     }
 
     /// Whether an I/O thread has to adopt what it put in.
@@ -159,6 +172,13 @@ impl Flows {
         self.receivers.get(at)?.get()
     }
 
+    /// The queues of a receiver; `None` when it left, or was stuck and has to join again.
+    #[inline]
+    pub(super) fn queues(&self, receiver: Joined) -> Option<&Lanes> {
+        let lanes = self.receiver(receiver.at.into())?;
+        (lanes.has_joined() && lanes.joins.load(Acquire) == receiver.join).then_some(lanes)
+    }
+
     /// Most receivers, with the ones that left a moment ago.
     pub(super) fn capacity(&self) -> usize {
         self.receivers.len()
@@ -169,11 +189,11 @@ impl Flows {
         self.receivers.iter().enumerate().filter_map(|(at, lanes)| Some((at, lanes.get()?)))
     }
 
-    /// Pins a part of the flows to a receiver, which gets its number; `None` while all queues are in use, which passes.
+    /// Pins a part of the flows to a receiver, which gets queues; `None` while all queues are in use, which passes.
     ///
     /// # Errors
     /// The process has no descriptor left, or the store no block.
-    pub(super) fn join(&self) -> Result<Option<usize>> {
+    pub(super) fn join(&self) -> Result<Option<Joined>> {
         let mut plan = self.plan();
         let free =
             |lanes: &OnceLock<Lanes>| lanes.get().is_none_or(|lanes| lanes.state.load(Acquire) == FREE);
@@ -181,22 +201,22 @@ impl Flows {
         if self.receivers[at].get().is_none() {
             let _ = self.receivers[at].set(self.lanes()?); // under the lock: nobody else sets it
         }
-        if let Some(lanes) = self.receivers[at].get() {
-            lanes.joins.fetch_add(1, Release);
-            lanes.state.store(JOINED, Release);
-        }
-        plan.receivers.push(at as Receiver);
+        let Some(lanes) = self.receiver(at) else { return Ok(None) };
+        let at = at as Receiver;
+        let join = lanes.joins.fetch_add(1, Release).wrapping_add(1);
+        lanes.state.store(JOINED, Release);
+        plan.receivers.push(at);
         self.change(&mut plan);
-        Ok(Some(at))
+        Ok(Some(Joined { at, join }))
     }
 
-    /// Pins the flows of a receiver to others. What waits for it goes to them as well.
-    pub(super) fn leave(&self, at: usize) {
+    /// Pins the flows of a receiver to others, if it has not left already. What waits for it goes to them as well.
+    pub(super) fn leave(&self, receiver: Joined) {
         let mut plan = self.plan();
-        if let Some(lanes) = self.receiver(at).filter(|lanes| lanes.has_joined()) {
+        if let Some(lanes) = self.queues(receiver) {
             lanes.adopted.store(0, Relaxed);
             lanes.state.store(LEFT, Release);
-            plan.receivers.retain(|&receiver| usize::from(receiver) != at);
+            plan.receivers.retain(|&other| other != receiver.at);
             self.change(&mut plan);
         }
     }

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use ringway::{Result, Wakeable};
 
 use super::bell::Bell;
+use super::lanes::Joined;
 use super::shared::Shared;
 
 /// Whether a queue of the engine has something to do; a descriptor that polls as readable then.
@@ -17,12 +18,12 @@ pub struct Ready<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum What {
-    Frames(Option<usize>),
+    Frames(Option<Joined>),
     Room(usize),
 }
 
 impl<'a> Ready<'a> {
-    pub(super) fn for_frames(shared: &'a Shared, bell: &'a Bell, receiver: Option<usize>) -> Self {
+    pub(super) fn for_frames(shared: &'a Shared, bell: &'a Bell, receiver: Option<Joined>) -> Self {
         Self { shared, bell, what: What::Frames(receiver) }
     }
 
@@ -32,7 +33,10 @@ impl<'a> Ready<'a> {
 
     fn is_there(&self) -> bool {
         match self.what {
-            What::Frames(receiver) => self.shared.has_frames(receiver) || self.shared.has_ended(),
+            What::Frames(receiver) => {
+                let shared = self.shared;
+                shared.has_frames(receiver) || shared.has_left(receiver) || shared.has_ended()
+            }
             What::Room(port) => {
                 !self.shared.ports[port].queue.is_full() || self.shared.ports[port].has_failed()
             }

@@ -12,7 +12,7 @@ use super::bell::Bell;
 use super::counts::{Counts, Drops};
 use super::holders::{Holder, Holders, Row};
 use super::home::Home;
-use super::lanes::{Inbox, Way};
+use super::lanes::{Inbox, Joined, Way};
 use super::outbox::Outbox;
 use super::port::PortState;
 use super::token::Token;
@@ -143,22 +143,34 @@ impl Shared {
     }
 
     /// The bell that rings for the frames of a receiver; `None` for one that has not joined.
-    pub(super) fn bell(&self, receiver: Option<usize>) -> Option<&Bell> {
+    pub(super) fn bell(&self, receiver: Option<Joined>) -> Option<&Bell> {
         match &self.way {
             Way::Any(Inbox { bell, .. }) => Some(bell),
-            Way::Flows(flows) => Some(&flows.receiver(receiver?)?.bell),
+            Way::Flows(flows) => Some(&flows.receiver(receiver?.at.into())?.bell),
         }
     }
 
-    /// Whether frames wait for a receiver, as far as it can be seen without taking them, or whether it has to join again.
-    pub(super) fn has_frames(&self, receiver: Option<usize>) -> bool {
+    /// Pins the flows of a burst to others, if it has some.
+    pub(super) fn leave(&self, row: &Row) {
+        if let (Way::Flows(flows), Some(receiver)) = (&self.way, row.receiver()) {
+            flows.leave(receiver);
+            self.io.iter().for_each(|io| io.bell.ring());
+        }
+    }
+
+    /// Whether frames wait for a receiver, as far as it can be seen without taking them.
+    pub(super) fn has_frames(&self, receiver: Option<Joined>) -> bool {
         match &self.way {
             Way::Any(inbox) => !inbox.queue.is_empty(),
             Way::Flows(flows) => {
-                let lanes = receiver.and_then(|at| flows.receiver(at));
-                lanes.is_some_and(|lanes| !lanes.is_empty() || !lanes.has_joined())
+                receiver.and_then(|receiver| flows.queues(receiver)).is_some_and(|lanes| !lanes.is_empty())
             }
         }
+    }
+
+    /// Whether a receiver has to join again before frames come to it.
+    pub(super) fn has_left(&self, receiver: Option<Joined>) -> bool {
+        matches!((&self.way, receiver), (Way::Flows(flows), Some(receiver)) if flows.queues(receiver).is_none())
     }
 
     /// Counts frames that threads lost on the way to a port.

@@ -4,6 +4,7 @@ mod flows;
 mod idle;
 mod outboxes;
 mod receive;
+mod stuck;
 mod transmit;
 mod wait;
 mod worker;

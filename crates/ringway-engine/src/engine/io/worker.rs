@@ -1,6 +1,5 @@
 //! An I/O thread: its ports, and its rounds.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
@@ -35,7 +34,7 @@ pub(in crate::engine) struct Worker {
     pub(super) flows: Option<FlowOut>,
     pub(super) idle: Idle,
     rounds: u64,
-    looked_for_stuck_ns: u64,
+    pub(super) looked_for_stuck_ns: u64,
     /// The last field: when the last one goes, no cache is left.
     pub(super) shared: Arc<Shared>,
 }
@@ -210,28 +209,6 @@ impl Worker {
         let frames = frames + self.flows.as_ref().map_or(0, FlowOut::held);
         state.frames.store(frames as u32, Relaxed);
         state.buffers.store(self.home.held() as u32, Relaxed);
-    }
-
-    /// The first I/O thread says who keeps frames for too long, and has their flows go elsewhere.
-    fn look_for_stuck(&mut self) {
-        let (now, patience) = (monotonic_ns(), self.shared.choices.patience);
-        let often = (patience / 4).as_nanos().min(100_000_000) as u64;
-        if self.me != 0 || now.saturating_sub(self.looked_for_stuck_ns) < often {
-            return;
-        }
-        self.looked_for_stuck_ns = now;
-        let shared = &*self.shared;
-        let waits = |receiver| shared.has_frames(receiver);
-        shared.holders.newly_stuck(patience, waits, |receiver, holder| {
-            shared.stuck.fetch_add(1, Relaxed);
-            if let (Way::Flows(flows), Some(at)) = (&shared.way, receiver) {
-                flows.leave(at);
-            }
-            if let Some(warn) = &shared.choices.warn {
-                // Ports need this thread, so a panic ends here. The panic hook has said why.
-                let _ = catch_unwind(AssertUnwindSafe(|| warn(holder)));
-            }
-        });
     }
 }
 
