@@ -128,7 +128,8 @@ impl Burst {
         if self.lanes().is_some() {
             return Ok(());
         }
-        self.receiver = flows.join()?;
+        self.shared.holders.make_bell(self.at)?;
+        self.receiver = flows.join(self.at)?;
         self.row().receives_as(self.receiver);
         self.shared.io.iter().for_each(|io| io.bell.ring());
         Ok(())
@@ -138,6 +139,11 @@ impl Burst {
     fn lanes(&self) -> Option<&Lanes> {
         let Way::Flows(flows) = &self.shared.way else { return None };
         flows.queues(self.receiver?)
+    }
+
+    /// Whether frames may come to it: always, unless flows are pinned and it could not join yet.
+    pub(super) fn may_receive(&self) -> bool {
+        matches!(self.shared.way, Way::Any(_)) || self.receiver.is_some()
     }
 
     /// Takes frames that wait, unless it has some.
@@ -189,7 +195,7 @@ impl Drop for Burst {
     fn drop(&mut self) {
         self.clear();
         self.leave_outbox();
-        self.shared.leave(self.row());
+        self.shared.leave(self.at);
         self.shared.holders.leave(self.at);
     }
 }

@@ -82,10 +82,8 @@ impl Engine {
             if count > 0 || ended || left.is_zero() {
                 return Ok(count);
             }
-            let receiver = burst.receiver;
-            let there = || shared.has_frames(receiver) || shared.has_left(receiver) || shared.has_ended();
-            match shared.bell(burst.receiver) {
-                Some(bell) => bell.sleep(left, there),
+            match shared.bell(burst.at).filter(|_| burst.may_receive()) {
+                Some(bell) => bell.sleep(left, || shared.has_something(burst.at)),
                 None => std::thread::sleep(PENDING_NAP), // it can't join yet
             }
             burst.spin = shared.choices.spin;
@@ -207,6 +205,7 @@ impl Engine {
     }
 
     /// What a program polls, or gives to a [`Waiter`](ringway::Waiter), to learn that frames wait for a burst.
+    /// Its descriptor is the same for as long as there is the burst.
     ///
     /// ```
     /// use std::time::Duration;
@@ -225,13 +224,12 @@ impl Engine {
     pub fn readable(&self, burst: &mut Burst) -> Result<Ready<'_>> {
         self.owns(burst)?;
         burst.join_receivers()?;
-        let receiver = burst.receiver;
+        let bell = self.shared.bell(burst.at).filter(|_| burst.may_receive());
         let none = || {
             Error::new(ErrorKind::Busy, "engine", "other threads just left, and their flows move")
                 .cure("try again")
         };
-        let bell = self.shared.bell(receiver).ok_or_else(none)?;
-        Ok(Ready::for_frames(&self.shared, bell, receiver))
+        Ok(Ready::for_frames(&self.shared, bell.ok_or_else(none)?, burst.at))
     }
 
     /// The same for room in the queue to a port.

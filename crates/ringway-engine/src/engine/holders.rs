@@ -1,12 +1,15 @@
-//! Who holds frames: each burst has a row in a table, which it alone writes and everybody may read.
+//! Who holds frames: each burst has a row in a table, which it alone writes and everybody may read. With pinned flows, it also has
+//! a bell there, which rings for its frames.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use ringway::Result;
 use ringway::time::monotonic_ns;
 
+use super::bell::Bell;
 use super::lanes::Joined;
 
 /// What a burst counts, on cache lines of its own.
@@ -61,10 +64,17 @@ pub struct Holder {
     pub since: Duration,
 }
 
+/// I/O threads look at it for each block, so it shares no cache line with counters.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct RowBell(OnceLock<Bell>);
+
 /// The table. Counters of rows stay when their burst goes, and the next burst adds to them.
 #[derive(Debug)]
 pub(super) struct Holders {
     rows: Box<[Row]>,
+    /// One for each row. A burst makes it when it first receives, and the next burst of the row has it too.
+    bells: Box<[RowBell]>,
     /// Rows from here on were never used.
     end: AtomicU32,
 }
@@ -86,7 +96,8 @@ impl Holders {
             warned_ns: AtomicU64::new(0),
             thread: Mutex::default(),
         };
-        Self { rows: (0..rows).map(|_| row()).collect(), end: AtomicU32::new(0) }
+        let bells = (0..rows).map(|_| RowBell::default()).collect();
+        Self { rows: (0..rows).map(|_| row()).collect(), bells, end: AtomicU32::new(0) }
     }
 
     pub(super) fn rows(&self) -> &[Row] {
@@ -95,6 +106,28 @@ impl Holders {
 
     pub(super) fn row(&self, at: usize) -> &Row {
         &self.rows[at]
+    }
+
+    /// The bell of a row, if a burst there ever received pinned flows.
+    #[inline]
+    pub(super) fn bell(&self, at: usize) -> Option<&Bell> {
+        self.bells[at].0.get()
+    }
+
+    /// The bell of a row, which its burst makes at the first call.
+    ///
+    /// # Errors
+    /// The process has no descriptor left.
+    pub(super) fn make_bell(&self, at: usize) -> Result<&Bell> {
+        if let Some(bell) = self.bell(at) {
+            return Ok(bell);
+        }
+        let made = Bell::new()?;
+        Ok(self.bells[at].0.get_or_init(|| made))
+    }
+
+    pub(super) fn bells(&self) -> impl Iterator<Item = &Bell> {
+        self.bells.iter().filter_map(|bell| bell.0.get())
     }
 
     /// A row for a burst of the calling thread.
@@ -130,15 +163,15 @@ impl Holders {
         now: u64,
         patience: Duration,
         waits: impl Fn(Joined) -> bool,
-        mut warn: impl FnMut(&Row, &Holder),
+        mut warn: impl FnMut(usize, &Holder),
     ) {
-        for row in self.rows().iter().filter(|row| row.used.load(Acquire)) {
+        for (at, row) in self.rows().iter().enumerate().filter(|(_, row)| row.used.load(Acquire)) {
             let waits_since = row.waits_since(now, &waits);
             let since = if row.frames() > 0 { Some(row.since_ns.load(Relaxed)) } else { waits_since };
             let Some(since) = since else { continue };
             let is_late = u128::from(now.saturating_sub(since)) > patience.as_nanos();
             if is_late && row.warned_ns.swap(since, Relaxed) != since {
-                warn(row, &row.holder(now));
+                warn(at, &row.holder(now));
             }
         }
     }

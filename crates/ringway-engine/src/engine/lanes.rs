@@ -35,8 +35,9 @@ pub(super) struct Inbox {
 #[derive(Debug)]
 pub(super) struct Lanes {
     pub(super) lanes: Box<[Lane]>,
-    pub(super) bell: Bell,
     state: AtomicU32,
+    /// The row of the burst that has them, where its bell is. It stays until each I/O thread adopted what it had put in.
+    row: AtomicU32,
     /// Receivers that had them so far.
     joins: AtomicU32,
     /// A bit for each I/O thread that adopted what it had put in, after the receiver left.
@@ -128,6 +129,11 @@ impl Lanes {
         self.state.load(Acquire) == JOINED
     }
 
+    /// The row of the burst that has them.
+    pub(super) fn row(&self) -> usize {
+        self.row.load(Acquire) as usize
+    }
+
     /// Whether an I/O thread has to adopt what it put in.
     pub(super) fn is_left_to(&self, io_thread: usize) -> bool {
         self.state.load(Acquire) == LEFT && self.adopted.load(Relaxed) & 1 << io_thread == 0
@@ -189,11 +195,11 @@ impl Flows {
         self.receivers.iter().enumerate().filter_map(|(at, lanes)| Some((at, lanes.get()?)))
     }
 
-    /// Pins a part of the flows to a receiver, which gets queues; `None` while all queues are in use, which passes.
+    /// Pins a part of the flows to the burst of a row, which gets queues; `None` while all queues are in use, which passes.
     ///
     /// # Errors
-    /// The process has no descriptor left, or the store no block.
-    pub(super) fn join(&self) -> Result<Option<Joined>> {
+    /// The store has no block.
+    pub(super) fn join(&self, row: usize) -> Result<Option<Joined>> {
         let mut plan = self.plan();
         let free =
             |lanes: &OnceLock<Lanes>| lanes.get().is_none_or(|lanes| lanes.state.load(Acquire) == FREE);
@@ -203,6 +209,7 @@ impl Flows {
         }
         let Some(lanes) = self.receiver(at) else { return Ok(None) };
         let at = at as Receiver;
+        lanes.row.store(row as u32, Release);
         let join = lanes.joins.fetch_add(1, Release).wrapping_add(1);
         lanes.state.store(JOINED, Release);
         plan.receivers.push(at);
@@ -210,15 +217,15 @@ impl Flows {
         Ok(Some(Joined { at, join }))
     }
 
-    /// Pins the flows of a receiver to others, if it has not left already. What waits for it goes to them as well.
-    pub(super) fn leave(&self, receiver: Joined) {
+    /// Pins the flows of a receiver to others; false when it has left already. What waits for it goes to them as well.
+    pub(super) fn leave(&self, receiver: Joined) -> bool {
         let mut plan = self.plan();
-        if let Some(lanes) = self.queues(receiver) {
-            lanes.adopted.store(0, Relaxed);
-            lanes.state.store(LEFT, Release);
-            plan.receivers.retain(|&other| other != receiver.at);
-            self.change(&mut plan);
-        }
+        let Some(lanes) = self.queues(receiver) else { return false };
+        lanes.adopted.store(0, Relaxed);
+        lanes.state.store(LEFT, Release);
+        plan.receivers.retain(|&other| other != receiver.at);
+        self.change(&mut plan);
+        true
     }
 
     /// The plan, when it changed since `seen`.
@@ -246,8 +253,8 @@ impl Flows {
         let lanes = (0..self.io_threads).map(lane).collect::<Result<_>>()?;
         Ok(Lanes {
             lanes,
-            bell: Bell::new()?,
             state: AtomicU32::new(FREE),
+            row: AtomicU32::new(0),
             joins: AtomicU32::new(0),
             adopted: AtomicU64::new(0),
         })

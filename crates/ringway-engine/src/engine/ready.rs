@@ -5,7 +5,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use ringway::{Result, Wakeable};
 
 use super::bell::Bell;
-use super::lanes::Joined;
 use super::shared::Shared;
 
 /// Whether a queue of the engine has something to do; a descriptor that polls as readable then.
@@ -18,13 +17,14 @@ pub struct Ready<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum What {
-    Frames(Option<Joined>),
+    /// For the burst of a row.
+    Frames(usize),
     Room(usize),
 }
 
 impl<'a> Ready<'a> {
-    pub(super) fn for_frames(shared: &'a Shared, bell: &'a Bell, receiver: Option<Joined>) -> Self {
-        Self { shared, bell, what: What::Frames(receiver) }
+    pub(super) fn for_frames(shared: &'a Shared, bell: &'a Bell, row: usize) -> Self {
+        Self { shared, bell, what: What::Frames(row) }
     }
 
     pub(super) fn for_room(shared: &'a Shared, port: usize) -> Self {
@@ -33,10 +33,7 @@ impl<'a> Ready<'a> {
 
     fn is_there(&self) -> bool {
         match self.what {
-            What::Frames(receiver) => {
-                let shared = self.shared;
-                shared.has_frames(receiver) || shared.has_left(receiver) || shared.has_ended()
-            }
+            What::Frames(row) => self.shared.has_something(row),
             What::Room(port) => {
                 !self.shared.ports[port].queue.is_full() || self.shared.ports[port].has_failed()
             }

@@ -136,24 +136,26 @@ impl Shared {
     pub(super) fn wake_all(&self) {
         match &self.way {
             Way::Any(inbox) => inbox.bell.ring_always(),
-            Way::Flows(flows) => flows.ever_joined().for_each(|(_, lanes)| lanes.bell.ring_always()),
+            Way::Flows(_) => self.holders.bells().for_each(Bell::ring_always),
         }
         self.io.iter().for_each(|io| io.bell.ring_always());
         self.ports.iter().for_each(|port| port.room.ring_always());
     }
 
-    /// The bell that rings for the frames of a receiver; `None` for one that has not joined.
-    pub(super) fn bell(&self, receiver: Option<Joined>) -> Option<&Bell> {
+    /// The bell that rings for the frames of a row's burst; `None` when flows are pinned, and it never received.
+    pub(super) fn bell(&self, row: usize) -> Option<&Bell> {
         match &self.way {
             Way::Any(Inbox { bell, .. }) => Some(bell),
-            Way::Flows(flows) => Some(&flows.receiver(receiver?.at.into())?.bell),
+            Way::Flows(_) => self.holders.bell(row),
         }
     }
 
-    /// Pins the flows of a burst to others, if it has some.
-    pub(super) fn leave(&self, row: &Row) {
-        if let (Way::Flows(flows), Some(receiver)) = (&self.way, row.receiver()) {
-            flows.leave(receiver);
+    /// Pins the flows of a row's burst to others, if it has some. It learns that it has to join again.
+    pub(super) fn leave(&self, row: usize) {
+        if let (Way::Flows(flows), Some(receiver)) = (&self.way, self.holders.row(row).receiver())
+            && flows.leave(receiver)
+        {
+            self.holders.bell(row).into_iter().for_each(Bell::ring);
             self.io.iter().for_each(|io| io.bell.ring());
         }
     }
@@ -168,9 +170,14 @@ impl Shared {
         }
     }
 
-    /// Whether a receiver has to join again before frames come to it.
-    pub(super) fn has_left(&self, receiver: Option<Joined>) -> bool {
-        matches!((&self.way, receiver), (Way::Flows(flows), Some(receiver)) if flows.queues(receiver).is_none())
+    /// Whether the burst of a row has something to do: to receive frames, to see the end, or to join again because it was stuck.
+    pub(super) fn has_something(&self, row: usize) -> bool {
+        let receiver = self.holders.row(row).receiver();
+        let left = match &self.way {
+            Way::Any(_) => false,
+            Way::Flows(flows) => receiver.is_none_or(|receiver| flows.queues(receiver).is_none()),
+        };
+        left || self.has_frames(receiver) || self.has_ended()
     }
 
     /// Counts frames that threads lost on the way to a port.

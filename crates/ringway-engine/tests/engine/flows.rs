@@ -1,12 +1,15 @@
 //! Flows pinned to receivers keep their order, also while receivers come and go.
 
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use ringway::Waiter;
 use ringway_engine::{Delivery, Engine};
+use ringway_sys::fd::Epoll;
 
-use super::{closed, pipe, push};
+use super::{LIMIT, closed, pipe, push};
 
 const FLOWS: u32 = 40;
 
@@ -110,4 +113,34 @@ fn a_flow_has_one_receiver_and_each_receiver_some_flows() {
     assert!((0..4).all(|at| owner.contains(&Some(at))), "{owner:?}");
     drop(bursts);
     assert_eq!(closed(&engine).let_go, u64::from(FLOWS) * 10);
+}
+
+/// A burst that was stuck gets other queues. Its poller wakes to join again, and goes on with the descriptor that it has.
+#[test]
+fn a_poller_of_a_burst_that_was_stuck_goes_on() {
+    let (name, mut far) = pipe("poller");
+    let builder = Engine::builder().port(name).delivery(Delivery::Flows);
+    let engine = builder.patience(Duration::from_millis(20)).build().unwrap();
+    let [mut burst, mut other, mut third] = [0; 3].map(|_| engine.burst().unwrap());
+    let mut waiter = Waiter::new(Duration::ZERO).unwrap();
+    let mut ready = engine.readable(&mut burst).unwrap();
+    push(&mut far, [frame(0, false, 0)]);
+    assert!(waiter.wait(&mut [&mut ready], LIMIT).unwrap());
+    assert_eq!(engine.try_receive(&mut burst).unwrap(), 1);
+    assert_eq!(engine.try_receive(&mut other).unwrap(), 0);
+    // It keeps the frame, so its flows go to the other one. A poll of the program's own sleeps until the descriptor rings.
+    let poll = Epoll::new().unwrap();
+    poll.add(ready.as_fd()).unwrap();
+    assert!(ready.arm() || poll.wait(LIMIT.as_millis() as i32).unwrap(), "nobody says that it left");
+    assert!(engine.counts().stuck > 0);
+    push(&mut far, [frame(1, false, 0)]);
+    assert_eq!(engine.receive(&mut other).unwrap(), 1);
+    assert_eq!(engine.try_receive(&mut third).unwrap(), 0, "it has the queues that are free now");
+    assert_eq!(engine.try_receive(&mut burst).unwrap(), 0);
+    let fd = |burst| engine.readable(burst).unwrap().as_fd().as_raw_fd();
+    assert_eq!((fd(&mut burst), fd(&mut third) == fd(&mut other)), (ready.as_fd().as_raw_fd(), false));
+    drop((other, third));
+    push(&mut far, (0..FLOWS).map(|flow| frame(flow, false, 1)));
+    assert!(waiter.wait(&mut [&mut ready], LIMIT).unwrap());
+    assert!(engine.receive(&mut burst).unwrap() > 0);
 }

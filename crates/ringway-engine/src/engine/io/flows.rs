@@ -6,6 +6,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::super::bell::Bell;
 use super::super::flow::bucket;
 use super::super::lanes::{Flows, Lanes, Plan, Way};
 use super::super::shared::Shared;
@@ -109,7 +110,7 @@ impl FlowOut {
         count_delivered(shared, block, 1);
         if lanes.lanes[self.me].queue.put(block) {
             self.pushed[at] += count as u64;
-            lanes.bell.ring();
+            shared.holders.bell(lanes.row()).into_iter().for_each(Bell::ring);
             return true;
         }
         count_delivered(shared, block, u64::MAX);

@@ -19,9 +19,9 @@ impl Worker {
         }
         self.looked_for_stuck_ns = now;
         let waits = |receiver| shared.has_frames(Some(receiver));
-        shared.holders.newly_stuck(now, patience, waits, |row, holder| {
+        shared.holders.newly_stuck(now, patience, waits, |at, holder| {
             shared.stuck.fetch_add(1, Relaxed);
-            shared.leave(row);
+            shared.leave(at);
             if let Some(warn) = &shared.choices.warn {
                 // Ports need this thread, so a panic ends here. The panic hook has said why.
                 let _ = catch_unwind(AssertUnwindSafe(|| warn(holder)));
