@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use ringway::Result;
@@ -11,6 +11,7 @@ use ringway::time::monotonic_ns;
 
 use super::bell::Bell;
 use super::lanes::Joined;
+use super::locks::{lock, try_lock};
 
 /// What a burst counts, on cache lines of its own.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ pub(super) struct Row {
     taken_then: AtomicU64,
     /// The time since which it had the frames of which somebody was warned.
     warned_ns: AtomicU64,
-    thread: Mutex<String>,
+    pub(super) thread: Mutex<String>,
 }
 
 /// A counter.
@@ -136,7 +137,8 @@ impl Holders {
         let at = self.rows.iter().position(free)?;
         self.end.fetch_max(at as u32 + 1, Release);
         let thread = std::thread::current();
-        *self.rows[at].name() = thread.name().map_or_else(|| format!("{:?}", thread.id()), str::to_owned);
+        *lock(&self.rows[at].thread) =
+            thread.name().map_or_else(|| format!("{:?}", thread.id()), str::to_owned);
         self.rows[at].now_holds(0, 0);
         Some(at)
     }
@@ -152,26 +154,33 @@ impl Holders {
         self.rows()
             .iter()
             .filter(|row| row.used.load(Acquire))
-            .map(|row| row.holder(monotonic_ns()))
+            .map(|row| row.holder(lock(&row.thread).clone(), monotonic_ns()))
             .collect()
     }
 
     /// Finds threads that have had frames for longer than `patience`: in hand, or waiting for the receiver that they are while it
-    /// takes none. Names each once for the frames it has. One thread at a time looks.
+    /// takes none. Has its flows `leave`, and names each once for the frames it has. When another thread has a lock that this
+    /// needs, it does so at the next look. One thread at a time looks.
     pub(super) fn newly_stuck(
         &self,
         now: u64,
         patience: Duration,
         waits: impl Fn(Joined) -> bool,
-        mut warn: impl FnMut(usize, &Holder),
+        leave: impl Fn(usize) -> bool,
+        mut warn: impl FnMut(&Holder),
     ) {
         for (at, row) in self.rows().iter().enumerate().filter(|(_, row)| row.used.load(Acquire)) {
             let waits_since = row.waits_since(now, &waits);
             let since = if row.frames() > 0 { Some(row.since_ns.load(Relaxed)) } else { waits_since };
             let Some(since) = since else { continue };
             let is_late = u128::from(now.saturating_sub(since)) > patience.as_nanos();
-            if is_late && row.warned_ns.swap(since, Relaxed) != since {
-                warn(at, &row.holder(now));
+            if !is_late || row.warned_ns.load(Relaxed) == since {
+                continue;
+            }
+            let Some(thread) = try_lock(&row.thread).map(|name| name.clone()) else { continue };
+            if leave(at) {
+                row.warned_ns.store(since, Relaxed);
+                warn(&row.holder(thread, now));
             }
         }
     }
@@ -224,17 +233,13 @@ impl Row {
         self.cached.load(Relaxed)
     }
 
-    fn holder(&self, now: u64) -> Holder {
+    fn holder(&self, thread: String, now: u64) -> Holder {
         Holder {
-            thread: self.name().clone(),
+            thread,
             frames: self.frames(),
             cached: self.cached(),
             since: Duration::from_nanos(now.saturating_sub(self.since_ns.load(Relaxed))),
         }
-    }
-
-    fn name(&self) -> MutexGuard<'_, String> {
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -259,7 +264,8 @@ mod tests {
     /// The frames of those who are named at a time.
     fn named(holders: &Holders, now: u64, waits: bool) -> Vec<u32> {
         let mut named = Vec::new();
-        holders.newly_stuck(now, Duration::from_nanos(10), |_| waits, |_, holder| named.push(holder.frames));
+        let patience = Duration::from_nanos(10);
+        holders.newly_stuck(now, patience, |_| waits, |_| true, |holder| named.push(holder.frames));
         named
     }
 

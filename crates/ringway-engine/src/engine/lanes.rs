@@ -2,12 +2,13 @@
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use ringway::Result;
 
 use super::bell::Bell;
 use super::flow::BUCKETS;
+use super::locks::{lock, try_lock};
 use super::spread::{NOBODY, Receiver, spread};
 use super::token::Token;
 use crate::queue::{Block, Queue, Size, Store};
@@ -219,7 +220,15 @@ impl Flows {
 
     /// Pins the flows of a receiver to others; false when it has left already. What waits for it goes to them as well.
     pub(super) fn leave(&self, receiver: Joined) -> bool {
-        let mut plan = self.plan();
+        self.leave_plan(self.plan(), receiver)
+    }
+
+    /// The same for an I/O thread; `None` when another thread joins or leaves now.
+    pub(super) fn try_leave(&self, receiver: Joined) -> Option<bool> {
+        Some(self.leave_plan(try_lock(&self.plan)?, receiver))
+    }
+
+    fn leave_plan(&self, mut plan: MutexGuard<'_, Plan>, receiver: Joined) -> bool {
         let Some(lanes) = self.queues(receiver) else { return false };
         lanes.adopted.store(0, Relaxed);
         lanes.state.store(LEFT, Release);
@@ -228,12 +237,12 @@ impl Flows {
         true
     }
 
-    /// The plan, when it changed since `seen`.
+    /// The plan, when it changed since `seen`. While a thread is about to change it, the old one goes.
     pub(super) fn plan_since(&self, seen: &mut u32) -> Option<Plan> {
         if self.changes.load(Relaxed) == *seen {
             return None;
         }
-        let plan = self.plan();
+        let plan = try_lock(&self.plan)?;
         *seen = self.changes.load(Acquire);
         Some(plan.clone())
     }
@@ -260,7 +269,7 @@ impl Flows {
         })
     }
 
-    fn plan(&self) -> MutexGuard<'_, Plan> {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn plan(&self) -> MutexGuard<'_, Plan> {
+        lock(&self.plan)
     }
 }

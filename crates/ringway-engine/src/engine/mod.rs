@@ -49,6 +49,7 @@ mod holders;
 mod home;
 mod io;
 mod lanes;
+mod locks;
 mod outbox;
 mod port;
 mod ready;

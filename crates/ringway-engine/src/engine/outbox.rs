@@ -5,8 +5,9 @@
 
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard};
 
+use super::locks::{lock, try_lock};
 use super::token::{NOWHERE, Token};
 use crate::queue::Block;
 
@@ -43,7 +44,7 @@ impl Outbox {
 
     /// What is in it, for its owner.
     pub(super) fn lock(&self) -> Opened<'_> {
-        Opened { block: self.inside.lock().unwrap_or_else(PoisonError::into_inner), outbox: self }
+        Opened { block: lock(&self.inside), outbox: self }
     }
 
     /// Its block, when nobody else has the engine any more.
@@ -53,12 +54,7 @@ impl Outbox {
 
     /// The same for another thread, unless its owner has it.
     pub(super) fn try_lock(&self) -> Option<Opened<'_>> {
-        let block = match self.inside.try_lock() {
-            Ok(block) => block,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        Some(Opened { block, outbox: self })
+        Some(Opened { block: try_lock(&self.inside)?, outbox: self })
     }
 }
 

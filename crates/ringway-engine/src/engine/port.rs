@@ -2,12 +2,13 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use ringway::{CounterWatch, DropReason, Error, Result};
 
 use super::bell::Bell;
 use super::counts::{Drops, PortCounts};
+use super::locks::{lock, try_lock};
 use super::token::Token;
 use crate::queue::Queue;
 
@@ -30,7 +31,10 @@ pub(super) struct PortState {
     pub(super) tx_drops: Drops,
     failed: AtomicBool,
     failures: AtomicU64,
-    error: Mutex<Option<Error>>,
+    /// Why it failed for good.
+    gone: OnceLock<Error>,
+    /// The last failure that may pass.
+    pub(super) passing: Mutex<Option<Error>>,
     ended: AtomicBool,
 }
 
@@ -51,7 +55,8 @@ impl PortState {
             tx_drops: Drops::none(),
             failed: AtomicBool::new(false),
             failures: zero(),
-            error: Mutex::default(),
+            gone: OnceLock::new(),
+            passing: Mutex::default(),
             ended: AtomicBool::new(false),
         })
     }
@@ -64,18 +69,22 @@ impl PortState {
 
     /// The last failure.
     pub(super) fn error(&self) -> Option<Error> {
-        let error = self.error_word();
+        let passing = lock(&self.passing);
         let again = |e: &Error| Error::new(e.kind(), &self.name, e.brief());
-        error.as_ref().map(|e| e.remedy().map_or_else(|| again(e), |cure| again(e).cure(cure)))
+        let last = self.gone.get().or(passing.as_ref());
+        last.map(|e| e.remedy().map_or_else(|| again(e), |cure| again(e).cure(cure)))
     }
 
+    /// Its I/O thread says that it failed. When it fails for good again, the first reason stays.
     pub(super) fn note_failure(&self, error: Error, for_good: bool) {
         self.failures.fetch_add(1, Relaxed);
-        *self.error_word() = Some(error);
         if for_good {
+            let _ = self.gone.set(error);
             self.failed.store(true, Release);
             self.room.ring_always();
-        }
+        } else if let Some(mut passing) = try_lock(&self.passing) {
+            *passing = Some(error);
+        } // else a thread reads it now, and the next failure is soon
     }
 
     /// It will receive nothing more, and all that it received was delivered.
@@ -104,9 +113,5 @@ impl PortState {
             tx: self.tx_drops.counters(accepted, sent),
             failures: self.failures.load(Relaxed),
         }
-    }
-
-    fn error_word(&self) -> MutexGuard<'_, Option<Error>> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -155,9 +155,25 @@ impl Shared {
         if let (Way::Flows(flows), Some(receiver)) = (&self.way, self.holders.row(row).receiver())
             && flows.leave(receiver)
         {
-            self.holders.bell(row).into_iter().for_each(Bell::ring);
-            self.io.iter().for_each(|io| io.bell.ring());
+            self.note_left(row);
         }
+    }
+
+    /// The same by an I/O thread; false when it has to try again.
+    pub(super) fn try_leave(&self, row: usize) -> bool {
+        let (Way::Flows(flows), Some(receiver)) = (&self.way, self.holders.row(row).receiver()) else {
+            return true;
+        };
+        let left = flows.try_leave(receiver);
+        if left == Some(true) {
+            self.note_left(row);
+        }
+        left.is_some()
+    }
+
+    fn note_left(&self, row: usize) {
+        self.holders.bell(row).into_iter().for_each(Bell::ring);
+        self.io.iter().for_each(|io| io.bell.ring());
     }
 
     /// Whether frames wait for a receiver, as far as it can be seen without taking them.
