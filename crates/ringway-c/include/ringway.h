@@ -683,7 +683,7 @@ struct rw_engine_frame {
 	uint32_t to;   /* the port that it leaves by; RW_NOWHERE at first */
 };
 
-/* Frames in the hands of one thread. They may be used until its next call with the burst. */
+/* Frames in the hands of one thread. They may be used until its next call with the burst. Places from `count` on have no data. */
 struct rw_burst {
 	struct rw_engine_frame *frames;
 	uint32_t count;
@@ -726,7 +726,7 @@ int rw_engine_open(const char *const *names, size_t n, const struct rw_engine_op
 /* Sends what waits, for a second at most, and closes the ports. No other thread uses the engine meanwhile; bursts may be freed later. */
 void rw_engine_close(struct rw_engine *engine);
 /* Waits for frames, for timeout_ms, or for ever when that is negative. Returns how many: 0 when the time is over, and when no port
- * will receive again. Frames that are still in the burst end. */
+ * will receive again. Frames that are still in the burst end. When it fails, `count` says how many are left. */
 int rw_engine_receive(const struct rw_engine *engine, struct rw_burst **burst, int timeout_ms);
 /* Sends the frames of a burst that have a port in `to`; the others end. Returns 1, or 0 when the time is over and frames are left. */
 int rw_engine_send(const struct rw_engine *engine, struct rw_burst **burst, int timeout_ms);

@@ -42,6 +42,8 @@ pub(crate) struct BurstHandle {
     count: u32,
     reserved: u32,
     shown: Box<[EngineFrame; MOST]>,
+    /// How many of them were shown last.
+    shown_count: usize,
     burst: Burst,
     ports: u32,
 }
@@ -51,14 +53,17 @@ impl BurstHandle {
         let burst = engine.burst()?;
         let mut shown = Box::new([EngineFrame::default(); MOST]);
         let frames = shown.as_mut_ptr();
-        Ok(Self { frames, count: 0, reserved: 0, shown, burst, ports: engine.ports().len() as u32 })
+        let ports = engine.ports().len() as u32;
+        Ok(Self { frames, count: 0, reserved: 0, shown, shown_count: 0, burst, ports })
     }
 
-    /// Waits for frames.
+    /// Waits for frames. When that fails, the frames that were in the burst may be gone.
     pub(crate) fn receive(&mut self, engine: &Engine, timeout: Duration) -> Result<usize> {
-        let count = engine.receive_timeout(&mut self.burst, timeout)?;
-        self.show();
-        Ok(count)
+        let received = engine.receive_timeout(&mut self.burst, timeout);
+        if received.is_ok() || self.burst.is_empty() {
+            self.show();
+        }
+        received
     }
 
     /// Sends the frames as the program left them; false when some stay.
@@ -78,8 +83,12 @@ impl BurstHandle {
         Ok(made.then_some(place))
     }
 
-    /// Shows the frames to the program.
+    /// Shows the frames to the program, and no frame that was there before.
     fn show(&mut self) {
+        let count = self.burst.len();
+        if let Some(gone) = self.shown.get_mut(count..self.shown_count) {
+            gone.fill(EngineFrame::default());
+        }
         for (frame, shown) in self.burst.frames().zip(self.shown.iter_mut()) {
             *shown = EngineFrame {
                 len: frame.len() as u32,
@@ -89,7 +98,7 @@ impl BurstHandle {
                 data: frame.into_address(),
             };
         }
-        self.count = self.burst.len() as u32;
+        (self.count, self.shown_count) = (count as u32, count);
         self.frames = self.shown.as_mut_ptr();
     }
 

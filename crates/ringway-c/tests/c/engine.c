@@ -1,5 +1,6 @@
 /* An engine from C: threads that receive and send, frames made, wrong lengths and ports, counters. */
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "check.h"
 
@@ -45,6 +46,31 @@ static void wrong_arguments(void)
 	rw_engine_close(NULL);
 }
 
+/* A call that fails ends the frames of the burst, and shows none of them. */
+static void receive_fails(void)
+{
+	const char *names[] = {"loop:"};
+	struct rw_engine_options options = RW_ENGINE_OPTIONS_INIT;
+	struct rw_burst *burst = NULL;
+	struct rlimit limit, none;
+	int i;
+
+	options.flows = 1;
+	CHECK(rw_engine_open(names, 1, &options, &engine) == 0);
+	CHECK(rw_engine_make(engine, &burst, 5000) == 0 && rw_engine_make(engine, &burst, 60) == 1 && burst->count == 2);
+	CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	none = limit;
+	none.rlim_cur = 0;
+	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	CHECK(rw_engine_receive(engine, &burst, 0) < 0 && burst->count == 0);
+	CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	for (i = 0; i < RW_BURST; i++)
+		CHECK(burst->frames[i].data == NULL && burst->frames[i].len == 0);
+	CHECK(rw_engine_receive(engine, &burst, 0) == 0 && burst->count == 0);
+	rw_burst_free(burst);
+	rw_engine_close(engine);
+}
+
 int main(void)
 {
 	const char *names[] = {"loop:"};
@@ -88,6 +114,7 @@ int main(void)
 	CHECK(counts.made == FRAMES + 1 && counts.taken == FRAMES && counts.sent == FRAMES && counts.let_go == FRAMES + 1);
 	rw_burst_free(burst);
 	rw_engine_close(engine);
+	receive_fails();
 	puts("ok");
 	return 0;
 }
