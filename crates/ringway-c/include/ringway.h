@@ -693,7 +693,7 @@ struct rw_burst {
 /* Begin with RW_ENGINE_OPTIONS_INIT. 0 stands for the default of each. */
 struct rw_engine_options {
 	size_t size;             /* sizeof(struct rw_engine_options) */
-	const uint32_t *io_cpus; /* CPUs, each for a thread of the library */
+	const uint32_t *io_cpus; /* CPUs, each for a thread of the library; one for each port at most */
 	size_t io_cpu_count;
 	uint32_t threads;        /* most bursts at once; 32 */
 	uint32_t queue;          /* frames that a queue between threads has room for; 4096 */

@@ -96,7 +96,8 @@ impl Builder {
         self
     }
 
-    /// Puts an I/O thread on each of these CPUs. The ports are dealt out to them in turn.
+    /// Puts an I/O thread on each of these CPUs, which are one for each port at most. The ports are dealt out to them in turn. When
+    /// there are more [`io_threads`](Self::io_threads), they get the CPUs in turn.
     pub fn io_cpus(mut self, cpus: impl Into<Vec<usize>>) -> Self {
         self.io_cpus = cpus.into();
         self
@@ -210,6 +211,13 @@ impl Builder {
         }
         let wanted = self.io_threads.unwrap_or(self.io_cpus.len()).max(1);
         let io_threads = wanted.min(self.ports.len());
+        if self.io_cpus.len() > io_threads {
+            let what = format!("{} CPUs for {io_threads} I/O threads", self.io_cpus.len());
+            return bad(
+                what,
+                "give `io_cpus` one CPU at most for each port, and for each of `io_threads(N)`",
+            );
+        }
         // With each bound, the pool has room for its blocks.
         if self.buffers(io_threads) > if self.caches { 1 << 27 } else { 1 << 21 } {
             return Err(self.too_large());

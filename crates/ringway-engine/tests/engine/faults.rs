@@ -138,6 +138,8 @@ fn bursts_are_bounded_and_the_refusal_has_a_cure() {
         Engine::builder(),
         Engine::builder().port("loop:").threads(0),
         Engine::builder().port("loop:").queue(1),
+        Engine::builder().port("loop:").io_cpus([0, 1]),
+        Engine::builder().port("loop:").port("loop:").io_cpus([0, 1]).io_threads(1),
     ] {
         assert_eq!(builder.build().unwrap_err().kind(), ErrorKind::Invalid);
     }
