@@ -89,7 +89,7 @@ impl Builder {
         self
     }
 
-    /// How the ports are opened: slots, filters, promiscuous mode. Ports whose kinds allow it lie in one region, so frames
+    /// How the ports are opened: slots, filters, promiscuous mode, but no extra buffers. Ports whose kinds allow it lie in one region, so frames
     /// between them are not copied.
     pub fn options(mut self, options: OpenOptions) -> Self {
         self.options = options;
@@ -208,6 +208,11 @@ impl Builder {
         if !(1..=4096).contains(&self.threads) || !(64..=1 << 20).contains(&self.queue) {
             let what = format!("{} threads and queues of {} frames", self.threads, self.queue);
             return bad(what, "ask for 1 to 4096 threads, and for queues of 64 to 1048576 frames");
+        }
+        let extra = self.options.wanted_extra_bufs();
+        if extra > 0 {
+            let what = format!("{extra} extra buffers, which no call of an engine gives");
+            return bad(what, "leave `extra_bufs` out of the options: the engine counts its own");
         }
         let wanted = self.io_threads.unwrap_or(self.io_cpus.len()).max(1);
         let io_threads = wanted.min(self.ports.len());

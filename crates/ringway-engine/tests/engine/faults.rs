@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ringway::{DropReason, ErrorKind, Port};
+use ringway::{DropReason, ErrorKind, OpenOptions, Port};
 use ringway_engine::{Delivery, Engine};
 use ringway_lab::{Lab, is_root};
 
@@ -138,6 +138,7 @@ fn bursts_are_bounded_and_the_refusal_has_a_cure() {
         Engine::builder(),
         Engine::builder().port("loop:").threads(0),
         Engine::builder().port("loop:").queue(1),
+        Engine::builder().port("loop:").options(OpenOptions::new().extra_bufs(5)),
         Engine::builder().port("loop:").io_cpus([0, 1]),
         Engine::builder().port("loop:").port("loop:").io_cpus([0, 1]).io_threads(1),
     ] {

@@ -74,6 +74,13 @@ impl OpenOptions {
         self
     }
 
+    /// How many [`extra_bufs`](Self::extra_bufs) it asks for: an engine counts its own.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn wanted_extra_bufs(&self) -> u32 {
+        self.extra_bufs
+    }
+
     /// What a port that receives super-frames does with them: `packet:` ports do so, and ports of a switch with members by tc.
     #[must_use]
     pub fn gso(mut self, gso: Gso) -> Self {
