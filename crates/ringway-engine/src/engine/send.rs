@@ -124,17 +124,6 @@ impl Burst {
         hand_over(shared, *at, to, gathered, |token| home.release(token));
         gathered.is_empty()
     }
-
-    /// The burst goes away: what gathered leaves now, or is lost when the queue to the port is full.
-    pub(super) fn leave_outbox(&mut self) {
-        if self.flush() {
-            return;
-        }
-        let Self { shared, at, home, .. } = self;
-        if let Some(gathered) = shared.outboxes[*at].lock().block.as_mut() {
-            shared.lose(DropReason::QueueFull, home.release_all(gathered));
-        }
-    }
 }
 
 /// Puts frames into the queue of a port. Frames that can't ever go there are dropped by name; frames for which there is no

@@ -1,11 +1,13 @@
 //! Waiting or dropping, blocking or not, at once or gathered.
 
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use ringway::{DropReason, Waiter};
 use ringway_engine::{Burst, Engine, WhenFull};
+use ringway_sys::fd::Epoll;
 
-use super::{closed, numbered, pipe, pull, push, reflect, until};
+use super::{LIMIT, closed, numbered, pipe, pull, push, reflect, until};
 
 #[test]
 fn a_slow_receiver_holds_the_port_back() {
@@ -51,7 +53,7 @@ fn a_slow_receiver_may_lose_frames_by_name() {
     push(&mut far, (0..FRAMES).map(|n| numbered(n, 60)));
     let start = std::time::Instant::now();
     while engine.counts().ports[0].rx.frames_in < FRAMES.into() {
-        assert!(start.elapsed() < super::LIMIT, "{}", engine.counts());
+        assert!(start.elapsed() < LIMIT, "{}", engine.counts());
         far.tx[0].sync().unwrap(); // a pipe moves on with its sender
     }
     let counts = closed(&engine);
@@ -188,6 +190,58 @@ fn few_frames_a_call_gather() {
     drop(burst); // what gathered leaves with it
     pull(&mut far, 1);
     assert_eq!(closed(&engine).sent, 1002);
+}
+
+/// A burst is dropped while what it gathered finds no room: it leaves later.
+#[test]
+fn frames_of_a_dropped_burst_wait_for_room() {
+    let (name, mut far) = pipe("dropped");
+    let engine = Engine::builder().port(name).queue(64).gather(Duration::from_millis(1)).build().unwrap();
+    let mut burst = engine.burst().unwrap();
+    let mut number = 0;
+    while burst.is_empty() {
+        let mut frame = burst.make(60).unwrap();
+        frame.bytes_mut().copy_from_slice(&numbered(number, 60));
+        frame.send_to(0);
+        engine.send_timeout(&mut burst, Duration::from_millis(50)).unwrap();
+        number += 1;
+    }
+    drop(burst); // the last frame is in it, and never left
+    let frames = pull(&mut far, number as usize - 1);
+    assert!(frames.into_iter().enumerate().all(|(at, frame)| frame == numbered(at as u32, 60)));
+    let counts = closed(&engine);
+    assert_eq!((counts.let_go, counts.lost.dropped()), (1, 0), "{counts}");
+}
+
+/// `writable` says nothing while the queue is full, and rings when there is room.
+#[test]
+fn a_full_queue_becomes_writable() {
+    let (name, mut far) = pipe("writable");
+    let engine = Engine::builder().port(name).queue(64).build().unwrap();
+    let mut burst = engine.burst().unwrap();
+    let mut number = 0;
+    let mut add = |burst: &mut Burst| {
+        let mut frame = burst.make(60).unwrap();
+        frame.bytes_mut().copy_from_slice(&numbered(number, 60));
+        frame.send_to(0);
+        number += 1;
+    };
+    while burst.is_empty() {
+        add(&mut burst);
+        engine.send_timeout(&mut burst, Duration::from_millis(50)).unwrap();
+    }
+    let ready = engine.writable(0);
+    let poll = Epoll::new().unwrap();
+    poll.add(ready.as_fd()).unwrap();
+    assert!(!ready.arm() && !poll.wait(0).unwrap(), "it is full");
+    std::thread::scope(|scope| {
+        let frames = scope.spawn(|| pull(&mut far, number as usize));
+        assert!(poll.wait(LIMIT.as_millis() as i32).unwrap(), "nobody rings");
+        assert!(ready.arm());
+        assert!(engine.try_send(&mut burst).unwrap());
+        let frames = frames.join().unwrap().into_iter().enumerate();
+        frames.for_each(|(at, frame)| assert_eq!(frame, numbered(at as u32, 60)));
+    });
 }
 
 /// Frames that gathered for a port that is full hold frames for that port back, and for no other.
