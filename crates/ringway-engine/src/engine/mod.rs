@@ -51,6 +51,7 @@ mod io;
 mod lanes;
 mod locks;
 mod outbox;
+mod parts;
 mod port;
 mod ready;
 mod send;
