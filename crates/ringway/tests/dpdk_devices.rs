@@ -275,6 +275,33 @@ fn packet_sockets_bring_and_take_frames_of_an_interface() {
     drop(port);
 }
 
+/// Frames of that length do not fit into the driver's 2048 bytes. It cuts them and says nothing, so the port does.
+#[test]
+fn packet_sockets_of_dpdk_cut_long_frames_and_the_port_says_so() {
+    let Some(lab) = new_pair() else { return };
+    lab.set_mtu(["a0", "a1"], 4000).unwrap();
+    let mut port = open(&lab, "dpdk:net_af_packet4,iface=a0");
+    let says = &port.info().backend;
+    assert!(says.contains("cuts received frames") && says.contains("does not count"), "{says}");
+    let peer = RawSender::open(&lab, "a1").unwrap();
+    for (len, arrives) in [(1982, 1982), (1983, 1982), (4014, 1982)] {
+        let mut frame = vec![7; len];
+        frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+        peer.send(&frame).unwrap();
+        let mut came = Vec::new();
+        eventually("the frame arrives", || {
+            port.rx[0].sync().unwrap();
+            came.extend(port.rx[0].burst(u32::MAX).map(|f| whole(&f)).filter(|f| f[..2] == [7; 2]));
+            if came.is_empty() { Err("it does not".into()) } else { Ok(()) }
+        });
+        assert!(came.len() == 1 && came[0][..] == frame[..arrives], "{} of {len}", came[0].len());
+    }
+    assert_eq!(port.counters().rx.dropped(), 0);
+    drop(port);
+    let port = open(&lab, "dpdk:net_null4");
+    assert!(!port.info().backend.contains("cuts"), "{}", port.info().backend);
+}
+
 /// The host of the far end leaves checksums to its interface, and the driver does not say so.
 #[test]
 fn checksums_of_hosts_are_finished() {

@@ -141,6 +141,16 @@ fn promiscuous(
     }
 }
 
+/// What a driver loses without a word in any counter.
+fn loses(driver: &str) -> &'static str {
+    match driver {
+        "net_af_packet" => {
+            ", the driver cuts received frames that do not fit its framesz, and does not count what the kernel drops"
+        }
+        _ => "",
+    }
+}
+
 /// Whether frames come from interfaces of the kernel by a driver that does not say which checksums the sender left unfinished.
 fn leaves_checksums(driver: &str, devargs: &str) -> bool {
     match driver {
@@ -158,8 +168,9 @@ fn describe(info: &DeviceInfo, queues: u32) -> String {
         (_, false) => ", shared out by the driver",
     };
     format!(
-        "dpdk: driver {}, frames copied, {queues} queue{}{shared}, {rx} rx and {tx} tx descriptors, wakes up by a timer",
+        "dpdk: driver {}, frames copied, {queues} queue{}{shared}, {rx} rx and {tx} tx descriptors, wakes up by a timer{}",
         info.driver,
-        if queues == 1 { "" } else { "s" }
+        if queues == 1 { "" } else { "s" },
+        loses(&info.driver)
     )
 }
