@@ -96,15 +96,22 @@ fn assert_contract(report: &Report) {
     for row in json["rows"].as_array().unwrap() {
         let (_, _, _, unit, _) = CASES.iter().find(|case| row["case"] == case.1).unwrap();
         for key in ["burst", "cores", "median", "max", "runs"] {
-            // A ring may come to a stop.
-            let stops = row["system"].as_str().unwrap().starts_with("dpdk");
-            assert!(row[key].as_f64().is_some_and(|v| v > 0.0 || stops), "{key}: {row}");
+            assert!(row[key].as_f64().is_some_and(|v| v > 0.0 || stops(row)), "{key}: {row}");
+        }
+        if row["median"] == 0.0 || row["max"] == 0.0 {
+            eprintln!("NOTE: {} came to a stop in the measured time: {row}", row["system"]);
         }
         assert_eq!(row["frame"], if *unit == "Mpps" { 64 } else { 0 }, "{row}");
         let runs = row["samples"].as_array().unwrap().len() as u64;
         assert_eq!((&row["unit"], runs), (&(*unit).into(), row["runs"].as_u64().unwrap()), "{row}");
         assert!(!row["note"].as_str().unwrap().is_empty(), "{row}");
     }
+}
+
+/// Rings and pools without caches come to a stop while all their threads wait for one that was preempted. A relaxed tail and caches are
+/// there to prevent that.
+fn stops(row: &serde_json::Value) -> bool {
+    ["dpdk-rte_ring", "dpdk-rte_mempool-uncached"].iter().any(|system| row["system"] == *system)
 }
 
 /// Processes that this one has started and that have not ended.
