@@ -1,7 +1,7 @@
 //! `fault`: what a thread that dies, that keeps its frames, or that stops in the middle of its work does to the others.
 
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
@@ -65,61 +65,73 @@ pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
 
 fn measure(bed: Bed<'_>, wrong: Wrong) -> Result<Sample, Fault> {
     let engine = engine(&["null:60".to_owned()], BURST, true)?;
-    let hits = AtomicU64::new(0);
-    let sample = rate(bed, &vec![SENDER; OTHERS + wrong.threads()], 0..OTHERS, |worker| match wrong {
-        _ if worker.at < OTHERS => by_engine(worker, &engine),
-        Wrong::Nothing => Ok(()),
-        Wrong::Panics => die_again_and_again(worker, &engine, &hits),
-        Wrong::Keeps => keep(worker, &engine, &hits),
-        Wrong::Stops => stop_again_and_again(worker, &engine, &hits),
+    let gone_wrong = AtomicUsize::new(0);
+    let sample = rate(bed, &vec![SENDER; OTHERS + wrong.threads()], 0..OTHERS, |worker| {
+        let went_wrong = match wrong {
+            _ if worker.at < OTHERS => return by_engine(worker, &engine),
+            Wrong::Nothing => false,
+            Wrong::Panics => die_again_and_again(worker, &engine)?,
+            Wrong::Keeps => keep(worker, &engine)?,
+            Wrong::Stops => stop_again_and_again(worker, &engine)?,
+        };
+        gone_wrong.fetch_add(usize::from(went_wrong), Relaxed);
+        Ok(())
     })?;
-    match hits.into_inner() < wrong.threads() as u64 {
-        true => Err(Fault::Failed("a thread that was to go wrong did not".into())),
-        false => Ok(sample),
+    all_of(wrong, gone_wrong.into_inner()).map(|()| sample)
+}
+
+/// Fails when fewer threads went wrong than were to.
+fn all_of(wrong: Wrong, threads: usize) -> Result<(), Fault> {
+    match wrong.threads() - threads {
+        0 => Ok(()),
+        _ => Err(Fault::Failed(format!("{threads} of {} threads went wrong", wrong.threads()))),
     }
 }
 
-fn die_again_and_again(worker: &Worker<'_>, engine: &Engine, hits: &AtomicU64) -> Result<(), Fault> {
+/// Whether one died. So say the other ways to go wrong, too.
+fn die_again_and_again(worker: &Worker<'_>, engine: &Engine) -> Result<bool, Fault> {
+    let mut one_died = false;
     while !worker.is_over() {
-        let died = thread::scope(|scope| scope.spawn(|| die(engine)).join());
-        match died {
-            Ok(failed) => failed?,
-            Err(_) => hits.fetch_add(1, Relaxed),
-        };
+        match thread::scope(|scope| scope.spawn(|| die(engine)).join()) {
+            Ok(lived) => lived?,
+            Err(_) => one_died = true,
+        }
         thread::sleep(LIFE);
     }
-    Ok(())
+    Ok(one_died)
 }
 
 /// Panics with a burst in its hands, if it got one, without the words of a panic.
-fn die(engine: &Engine) -> Result<u64, Fault> {
+fn die(engine: &Engine) -> Result<(), Fault> {
     let mut burst = engine.burst()?;
     match turn_round(engine, &mut burst, 0)? {
-        0 => Ok(0),
+        0 => Ok(()),
         _ => resume_unwind(Box::new("meant")),
     }
 }
 
-fn keep(worker: &Worker<'_>, engine: &Engine, hits: &AtomicU64) -> Result<(), Fault> {
+fn keep(worker: &Worker<'_>, engine: &Engine) -> Result<bool, Fault> {
     let mut burst = engine.burst()?;
-    while !worker.is_over() && turn_round(engine, &mut burst, 0)? == 0 {}
-    hits.fetch_add(1, Relaxed);
+    let mut keeps = false;
     while !worker.is_over() {
-        thread::sleep(STOP);
+        if keeps {
+            thread::sleep(STOP);
+        } else {
+            keeps = turn_round(engine, &mut burst, 0)? > 0;
+        }
     }
-    Ok(())
+    Ok(keeps)
 }
 
-fn stop_again_and_again(worker: &Worker<'_>, engine: &Engine, hits: &AtomicU64) -> Result<(), Fault> {
+fn stop_again_and_again(worker: &Worker<'_>, engine: &Engine) -> Result<bool, Fault> {
     let mut burst = engine.burst()?;
+    let mut stopped = false;
     while !worker.is_over() {
-        if turn_round(engine, &mut burst, 0)? > 0 {
-            hits.fetch_add(1, Relaxed);
-        }
+        stopped |= turn_round(engine, &mut burst, 0)? > 0;
         thread::sleep(STOP);
         engine.send(&mut burst)?;
     }
-    Ok(())
+    Ok(stopped)
 }
 
 /// What is left of the rate beside threads that go wrong, one line for each way to.
@@ -146,6 +158,14 @@ mod tests {
         for wrong in [Wrong::Nothing, Wrong::Panics, Wrong::Keeps, Wrong::Stops] {
             assert!(measure(bed, wrong).unwrap().value > 0.0, "{wrong:?}");
         }
+    }
+
+    /// One that goes wrong eight times does not stand for eight.
+    #[test]
+    fn each_thread_has_to_go_wrong() {
+        assert_eq!(all_of(Wrong::Nothing, 0), Ok(()));
+        assert_eq!(all_of(Wrong::Keeps, 8), Ok(()));
+        assert_eq!(all_of(Wrong::Keeps, 7), Err(Fault::Failed("7 of 8 threads went wrong".into())));
     }
 
     #[test]
