@@ -64,9 +64,11 @@ fn every_system_moves_frames_and_leaves_nothing() {
         let report = measured(case, only);
         for m in &report.missing {
             eprintln!("SKIP: {} {} {}: {}", m.case, m.variant, m.system, m.reason);
-            // What DPDK does alone is not Ringway's to mend: its testpmd may receive nothing.
-            let gap = m.skipped || ["dpdk-testpmd", "dpdk-zero-copy"].contains(&&*m.system);
-            assert!(gap && (alone || !OWN.contains(&&*m.system)), "{m:?}");
+            // Two testpmds alone are not Ringway's to mend: one may receive nothing. In `forward` the far end is Ringway's.
+            let both_of_dpdk =
+                m.case != "forward" && ["dpdk-testpmd", "dpdk-zero-copy"].contains(&&*m.system);
+            let not_here = m.skipped && (alone || !OWN.contains(&&*m.system));
+            assert!(not_here || both_of_dpdk, "{m:?}");
         }
         let count = |system| {
             let rows = report.rows.iter().filter(|row| row.system == system).count();
