@@ -97,3 +97,25 @@ impl Peer {
         Self::start(&kind.to_string(), command, netns, peer::OWN_PROTOCOL)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ringway_lab::TemporaryFolder;
+    use std::fs;
+
+    #[test]
+    fn a_peer_on_dpdk_leaves_no_folder() {
+        let run = TemporaryFolder::create(&std::env::temp_dir()).unwrap();
+        let environment = [("RUNTIME_DIRECTORY", run.path().into())];
+        let args = ["ring", "0,0", "32", "0.05", "mt"];
+        let peer = match Peer::spawn_with(PeerKind::Ring, args, None, None, &environment) {
+            Err(error) if error.is_unavailable() => return eprintln!("SKIP: {error}"),
+            peer => peer.unwrap(),
+        };
+        let folders = || fs::read_dir(run.path().join("dpdk")).unwrap().count();
+        assert_eq!(folders(), 0, "while it works");
+        peer.finish().unwrap();
+        assert_eq!(folders(), 0, "when it has ended");
+    }
+}
