@@ -74,14 +74,24 @@ def switch_with_module():
 def exchange():
     """Frames between two ports of a switch, which is then removed."""
     run("ringway switch port add vale0:p1")
-    far = receiver("vale0:p1")
-    sent = send("vale0:p2", FOREIGN)
+    across("vale0:p2", "vale0:p1")
+    run("ringway switch del vale0")
+
+
+def across(here, there):
+    """Frames from one process to another."""
+    far = receiver(there)
+    sent = send(here, FOREIGN)
     counted = got(far)
     account(sent, "tx")
     if counted["packets"] != FRAMES:
         raise Failed("%d of %d frames came" % (counted["packets"], FRAMES))
     closed()
-    run("ringway switch del vale0")
+
+
+@check("memif between two programs", MACHINE)
+def memif():
+    across("memif:@check,role=client", "memif:@check")
 
 
 @check("programs under `ringway run` at a switch", MACHINE)
