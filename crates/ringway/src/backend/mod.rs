@@ -61,6 +61,7 @@
 mod beside_host;
 pub(crate) mod dpdk;
 pub(crate) mod ebpf;
+mod gather;
 pub(crate) mod link;
 mod link_claims;
 pub(crate) mod memif;

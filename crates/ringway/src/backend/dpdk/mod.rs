@@ -12,7 +12,6 @@
 //! The device is made when the port opens, and removed when the last of its rings is dropped. DPDK itself stays in the process.
 
 mod core;
-mod gather;
 mod losses;
 mod rx;
 mod tick;
@@ -21,8 +20,8 @@ mod tx;
 use std::sync::{Arc, Weak};
 
 use self::core::Core;
-use self::gather::HEADER;
 use self::losses::Losses;
+use crate::backend::gather::HEADER;
 use crate::count::PortCounters;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic;

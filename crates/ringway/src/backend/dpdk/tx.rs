@@ -9,9 +9,9 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use super::core::Core;
-use super::gather::{Frame, fits, gather};
 use super::tick::Tick;
 use crate::abi::Slot;
+use crate::backend::gather::{Frame, fits, gather, load};
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
 use crate::ring::{RingView, TxSync};
@@ -280,13 +280,5 @@ impl Drop for Transmitter {
     /// The queue is still open, and with it the device.
     fn drop(&mut self) {
         self.core.losses.tell_tx(&self.stats);
-    }
-}
-
-fn load(ring: &RingView, parts: &[Slot], frame: &mut [u8]) {
-    let mut done = 0;
-    for &part in parts {
-        ring.load(part, &mut frame[done..]);
-        done += usize::from(part.len);
     }
 }

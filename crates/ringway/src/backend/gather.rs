@@ -1,4 +1,4 @@
-//! Frames of a tx ring, read slot by slot.
+//! Frames of a tx ring, read slot by slot, for backends that copy them.
 
 use crate::abi::Slot;
 use crate::abi::layout::MAX_CHAIN;
@@ -8,7 +8,7 @@ use ringway_wire::EtherType;
 
 /// Ethernet header and VLAN tag.
 pub(super) const HEADER: u32 = 14;
-const TAG: u32 = 4;
+pub(super) const TAG: u32 = 4;
 
 /// A frame that can be looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,15 @@ pub(super) fn gather(
         }
     };
     (at, frame)
+}
+
+/// Copies the frame of these slots, which has the length of `frame`.
+pub(super) fn load(ring: &RingView, parts: &[Slot], frame: &mut [u8]) {
+    let mut done = 0;
+    for &part in parts {
+        ring.load(part, &mut frame[done..]);
+        done += usize::from(part.len);
+    }
 }
 
 /// Whether a frame may be sent where packets have `mtu` bytes at most: it may be longer by its header and a tag.
