@@ -11,10 +11,6 @@ use crate::sys::net::Interface;
 use crate::sys::packet::take_drops;
 use crate::sys::time;
 
-/// Ethernet header and VLAN tag.
-pub(super) const HEADER: u32 = 14;
-pub(super) const TAG: u32 = 4;
-
 /// Longest frame, without metadata, that is received or sent. IP packets have 65,535 bytes at most.
 pub(super) const MAX_FRAME: usize = 65_535 + 14 + 4 * 4;
 

@@ -29,7 +29,8 @@ mod tx;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 
-use self::core::{Core, HEADER, Lost, TAG};
+use self::core::{Core, Lost};
+use crate::backend::gather::{HEADER, TAG};
 use crate::count::{DropReason, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::RegionSpec;

@@ -7,10 +7,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use super::core::{Core, HEADER, MAX_FRAME, TAG};
+use super::core::{Core, MAX_FRAME};
 use crate::abi::Slot;
-use crate::abi::cursor;
 use crate::abi::layout::MAX_CHAIN;
+use crate::backend::gather::{Frame, HEADER, TAG, fits, gather, load};
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, Result};
 use crate::nic::LOOK_NS;
@@ -18,7 +18,6 @@ use crate::ring::{RingView, TxSync};
 use crate::sys::fd::always_ready;
 use crate::sys::packet::{METADATA, PacketTx};
 use crate::sys::time;
-use ringway_wire::EtherType;
 use ringway_wire::offload::{Offload, Segments};
 
 /// Frames put up together once an error has shown that the interface may not take them.
@@ -109,23 +108,23 @@ impl Transmitter {
         self.long.clear();
         let (mut at, mut next, mut count) = (self.sent, self.next, 0);
         while at != head && self.burst.len() < self.most {
-            let (slots, len) = gather(ring, at, head, &mut self.parts);
-            let carried = self.parts.first().is_some_and(|s| s.offload()).then(|| ring.offload_word(at));
-            at = cursor::add(at, slots, ring.num());
-            let put = match len {
-                Ok(len) if carried.is_none() && !fits(len, self.mtu + TAG) => Err(DropReason::TooLong),
-                Ok(len) if carried.is_some() || len > self.socket.max_frame() => {
+            let (end, frame) = gather(ring, at, head, &mut self.parts);
+            at = end;
+            let longest = (self.mtu + HEADER + TAG) as usize;
+            let put = match frame {
+                Ok(Frame { len, offload: None }) if len > longest => Err(DropReason::TooLong),
+                Ok(Frame { len, offload }) if offload.is_some() || len > self.socket.max_frame() => {
                     if count > 0 {
                         break;
                     }
-                    let put = self.copy_long(ring, len, carried);
+                    let put = self.copy_long(ring, len, offload);
                     self.burst.push(Looked { end: at, put });
                     if put.is_ok() {
                         return 1;
                     }
                     continue;
                 }
-                Ok(len) => {
+                Ok(Frame { len, .. }) => {
                     let Some(buf) = self.socket.frame(next) else { break };
                     let put = copy(ring, &self.parts, &mut buf[..METADATA + len], len, self.mtu);
                     if put.is_ok() {
@@ -287,43 +286,6 @@ impl TxSync for Transmitter {
     }
 }
 
-/// Reads the slots of the frame at `at`; returns how many they are, and their bytes or why the frame can't be sent.
-#[inline]
-fn gather(
-    ring: &RingView,
-    mut at: u32,
-    head: u32,
-    parts: &mut Vec<Slot>,
-) -> (u32, std::result::Result<usize, DropReason>) {
-    parts.clear();
-    let (mut slots, mut len, mut good) = (0, 0, true);
-    loop {
-        let s = ring.slot(at);
-        at = ring.next(at);
-        slots += 1;
-        good &= ring.valid(s) && slots <= MAX_CHAIN;
-        len += usize::from(s.len);
-        if good {
-            parts.push(s);
-        }
-        if !s.more() || at == head {
-            good &= !s.more();
-            break;
-        }
-    }
-    let len = match len {
-        _ if !good => Err(DropReason::BadSlot),
-        n if n < HEADER as usize => Err(DropReason::TooShort),
-        n => Ok(n),
-    };
-    (slots, len)
-}
-
-/// Whether a frame of `len` bytes may be sent where packets have `mtu` bytes at most.
-fn fits(len: usize, mtu: u32) -> bool {
-    len <= (mtu + HEADER) as usize
-}
-
 /// Writes metadata and the frame to `buf`, which has just that length. The first `header` bytes of the frame are called
 /// its header, and the kernel copies them in one piece.
 #[inline]
@@ -336,7 +298,7 @@ fn copy(
 ) -> std::result::Result<usize, DropReason> {
     let (metadata, frame) = buf.split_at_mut(METADATA);
     load(ring, parts, frame);
-    if !fits(frame.len(), mtu + tag_len(frame)) {
+    if !fits(frame, mtu) {
         return Err(DropReason::TooLong);
     }
     // Offload::default(), but for the header.
@@ -358,7 +320,7 @@ fn copy_super(
     let bad = |_| DropReason::BadOffload;
     let mut offload = Offload::from_word(word, frame.len()).map_err(bad)?;
     let segments = Segments::new(frame, &offload).map_err(bad)?;
-    if !fits(segments.len(0), mtu + tag_len(frame)) {
+    if !fits(&frame[..segments.len(0)], mtu) {
         return Err(DropReason::TooLong);
     }
     if let Some(gso) = &mut offload.gso {
@@ -366,18 +328,4 @@ fn copy_super(
     }
     offload.write(metadata.first_chunk_mut().ok_or(DropReason::BadOffload)?);
     Ok(frame.len())
-}
-
-fn load(ring: &RingView, parts: &[Slot], frame: &mut [u8]) {
-    let mut done = 0;
-    for &part in parts {
-        ring.load(part, &mut frame[done..]);
-        done += usize::from(part.len);
-    }
-}
-
-/// A frame of 14 bytes at least may be longer by its tag.
-#[inline]
-fn tag_len(frame: &[u8]) -> u32 {
-    if EtherType(u16::from_be_bytes([frame[12], frame[13]])).is_vlan() { TAG } else { 0 }
 }
