@@ -25,22 +25,26 @@ pub fn open_trusted(dir: &Path, name: &str, on: &str) -> Result<(File, PathBuf)>
         let what = format!("{} is no file", path.display());
         return Err(Error::new(ErrorKind::Unfit, on, what).cure("put the library itself there"));
     }
-    check(&path, &is, false, on)?;
+    check_owner(&path, &is, false, on)?;
     for above in dir.ancestors() {
         let is = dirs::open(above).and_then(|d| d.metadata()).map_err(failed)?;
-        check(above, &is, above != dir, on)?;
+        check_owner(above, &is, above != dir, on)?;
     }
     Ok((file, path))
 }
 
-/// Refuses what others can change; with `sticky`, they may add to it.
-fn check(path: &Path, is: &Metadata, sticky: bool, on: &str) -> Result<()> {
+/// Refuses an open file or directory that users other than root and the process' user may change; with `sticky`, they may add to it. `on`
+/// is what the error is on.
+///
+/// # Errors
+/// [`ErrorKind::Denied`] when somebody else could change it.
+pub fn check_owner(path: &Path, is: &Metadata, sticky: bool, on: &str) -> Result<()> {
     let refused = |what: String, cure: String| {
         let cure = format!("look at what is there, then {cure}");
         Err(Error::new(ErrorKind::Denied, on, format!("{} {what}", path.display())).cure(cure))
     };
     if is.uid() != 0 && is.uid() != effective_user() {
-        let what = format!("belongs to user {}, who could change what this process runs", is.uid());
+        let what = format!("belongs to user {}, who could change code that this process loads", is.uid());
         return refused(what, format!("`chown root {}`", path.display()));
     }
     let closed = is.mode() & 0o022 == 0 || sticky && is.mode() & 0o1000 != 0;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use libbpf_rs::{MapCore, MapHandle, OpenObject};
@@ -12,6 +12,7 @@ use crate::objects;
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::libbpf::quiet;
 use ringway_sys::maps;
+use ringway_sys::trusted_file::check_owner;
 use ringway_sys::{bpffs, dirs, linker};
 
 /// Bytes of a module at most.
@@ -38,7 +39,13 @@ impl Custom {
         };
         // What is no file, a FIFO for example, must not make the process wait.
         let open = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(io)?;
-        check_owner(path, &open.metadata().map_err(io)?, on)?;
+        let is = open.metadata().map_err(io)?;
+        if !is.is_file() {
+            let what = format!("the module {} is no file", path.display());
+            return Err(Error::new(ErrorKind::Unfit, on, what).cure("give the file of a compiled module"));
+        }
+        // Its code runs with root's rights. A link that leads to it does not matter, since the bytes come from this file.
+        check_owner(path, &is, false, on)?;
         let mut object = Vec::new();
         open.take(OBJECT_MAX + 1).read_to_end(&mut object).map_err(io)?;
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
@@ -124,27 +131,6 @@ impl Custom {
         }
         Ok(())
     }
-}
-
-/// Refuses a file that others than root and the process' user may write: its code runs with root's rights. A link that leads
-/// to the file is of no interest, since the bytes come from this file.
-fn check_owner(path: &Path, meta: &fs::Metadata, on: &str) -> Result<()> {
-    let refused = |kind, what: String, cure: String| {
-        Err(Error::new(kind, on, format!("the module {} {what}", path.display())).cure(cure))
-    };
-    let review = "look at what is in it, then";
-    if !meta.is_file() {
-        return refused(ErrorKind::Unfit, "is no file".into(), "give the file of a compiled module".into());
-    }
-    if meta.uid() != 0 && meta.uid() != ringway_sys::effective_user() {
-        let what = format!("belongs to user {}, who could change what runs with root's rights", meta.uid());
-        return refused(ErrorKind::Denied, what, format!("{review} `chown root {}`", path.display()));
-    }
-    if meta.mode() & 0o022 != 0 {
-        let what = format!("may be written by others: it has mode {:04o}", meta.mode() & 0o7777);
-        return refused(ErrorKind::Denied, what, format!("{review} `chmod go-w {}`", path.display()));
-    }
-    Ok(())
 }
 
 /// The file for a map of a module; `None` for maps of the switch (`own`), and for constants, which each program has for itself.
