@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use ringway_bench::peers::testpmd::{self, Driver};
 use ringway_bench::peers::{MemifPair, Peer, PeerKind, Traffic};
-use ringway_lab::program::ProgramError;
+use ringway_lab::program::{ProgramError, children};
 use ringway_tester::dut::{LinuxBridge, OvsUserspace};
 
 /// Seconds of each sender and generator; 0.2 s of warm-up come on top.
@@ -198,7 +198,7 @@ fn switches_of_a_killed_owner_end() {
     let pid = owner.id();
     let lines = BufReader::new(owner.stdout.take().unwrap()).lines();
     assert!(lines.map_while(Result::ok).any(|line| line.ends_with("owned")));
-    let children = children_of(pid);
+    let children = children(pid);
     assert!(children.len() == 4 || !installed(), "{children:?}");
     owner.kill().unwrap();
     owner.wait().unwrap();
@@ -317,25 +317,9 @@ fn installed() -> bool {
     })
 }
 
-/// Processes with a parent: number and name.
-fn children_of(parent: u32) -> Vec<(u32, String)> {
-    let pids = fs::read_dir("/proc").unwrap().flatten();
-    let pids = pids.filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        status.lines().any(|l| l.split_whitespace().eq(["PPid:", &parent.to_string()]))
-    })
-    .filter_map(|pid| Some((pid, comm(pid)?)))
-    .collect()
-}
-
-fn comm(pid: u32) -> Option<String> {
-    Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned())
-}
-
 /// How many processes of this one have names that start so.
 fn owned_by_children(name: &str) -> usize {
-    children_of(process::id()).iter().filter(|(_, comm)| comm.starts_with(name)).count()
+    children(process::id()).iter().filter(|(_, comm)| comm.starts_with(name)).count()
 }
 
 /// Peers of this process have left no folder.

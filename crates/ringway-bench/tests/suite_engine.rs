@@ -6,13 +6,14 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
-use std::{fs, process};
+use std::process;
 
 use ringway::switch::switches;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::{Bed, Case, Options, engine, run};
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
+use ringway_lab::program::children;
 use ringway_lab::{Lab, is_root, labs};
 
 /// On a busy machine a thread may not get to run for so long, so each has two runs, and one may be spoilt.
@@ -66,7 +67,7 @@ fn every_system_works_and_leaves_nothing() {
     let us = process::id().to_string();
     assert!(!switches().iter().any(|name| name.contains(&us)), "{:?}", switches());
     assert!(!labs().iter().any(|name| name.contains(&us)), "{:?}", labs());
-    assert_eq!(children(), [""; 0]);
+    assert_eq!(children(process::id()), [] as [(u32, String); 0]);
 }
 
 /// Variants of cases and systems with a number, or without any.
@@ -112,13 +113,4 @@ fn assert_contract(report: &Report) {
 /// there to prevent that.
 fn stops(row: &serde_json::Value) -> bool {
     ["dpdk-rte_ring", "dpdk-rte_mempool-uncached"].iter().any(|system| row["system"] == *system)
-}
-
-/// Processes that this one has started and that have not ended.
-fn children() -> Vec<String> {
-    let parent = format!("\nPPid:\t{}\n", process::id());
-    let all = fs::read_dir("/proc").unwrap().flatten();
-    all.filter_map(|e| fs::read_to_string(e.path().join("status")).ok())
-        .filter(|s| s.contains(&parent))
-        .collect()
 }

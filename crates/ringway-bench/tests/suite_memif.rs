@@ -8,13 +8,14 @@
 #[path = "support/again.rs"]
 mod again;
 
-use std::{env, fs, process, thread};
+use std::{env, process, thread};
 
 use again::again;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::sides::{self, SideCommand};
 use ringway_bench::suite::{Bed, Options, memif, run};
 use ringway_engine::Signals;
+use ringway_lab::program::children;
 use ringway_lab::{Conditions, LabError};
 
 /// On a busy machine neither end may get to run in much less.
@@ -78,7 +79,7 @@ fn every_system_moves_frames_and_leaves_nothing() {
         assert_eq!(count("dpdk-testpmd"), variants, "{case}");
         assert_contract(&report, unit);
     }
-    assert_eq!(children(), [""; 0]);
+    assert_eq!(children(process::id()), [] as [(u32, String); 0]);
 }
 
 /// All keys of all rows, as the JSON has them.
@@ -96,13 +97,4 @@ fn assert_contract(report: &Report, unit: &str) {
         assert!(!row["note"].as_str().unwrap().is_empty(), "{row}");
         assert_eq!(row["gbit"].is_number(), unit == "Mpps", "{row}");
     }
-}
-
-/// Processes that this one has started and that have not ended.
-fn children() -> Vec<String> {
-    let parent = format!("\nPPid:\t{}\n", process::id());
-    let all = fs::read_dir("/proc").unwrap().flatten();
-    all.filter_map(|e| fs::read_to_string(e.path().join("status")).ok())
-        .filter(|s| s.contains(&parent))
-        .collect()
 }

@@ -6,13 +6,14 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
-use std::{fs, process};
+use std::process;
 
 use ringway::switch::switches;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::{Bed, Options, netmap, run};
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
+use ringway_lab::program::children;
 use ringway_lab::{Lab, is_root, labs};
 
 /// On a busy machine a program may not get to run for so long, so each has two runs, and one may be spoilt.
@@ -52,7 +53,7 @@ fn every_system_moves_frames_and_leaves_nothing() {
     let us = process::id().to_string();
     assert!(!switches().iter().any(|name| name.contains(&us)), "{:?}", switches());
     assert!(!labs().iter().any(|name| name.contains(&us)), "{:?}", labs());
-    assert_eq!(children(), [""; 0]);
+    assert_eq!(children(process::id()), [] as [(u32, String); 0]);
 }
 
 /// Cases and systems with a number, or without any.
@@ -87,13 +88,4 @@ fn assert_contract(report: &Report) {
         assert_eq!((&row["unit"], runs), (&(*unit).into(), row["runs"].as_u64().unwrap()), "{row}");
         assert!(!row["note"].as_str().unwrap().is_empty(), "{row}");
     }
-}
-
-/// Processes that this one has started and that have not ended.
-fn children() -> Vec<String> {
-    let parent = format!("\nPPid:\t{}\n", process::id());
-    let all = fs::read_dir("/proc").unwrap().flatten();
-    all.filter_map(|e| fs::read_to_string(e.path().join("status")).ok())
-        .filter(|s| s.contains(&parent))
-        .collect()
 }

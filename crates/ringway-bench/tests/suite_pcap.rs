@@ -13,6 +13,7 @@ use ringway_bench::suite::report::Report;
 use ringway_bench::suite::{Bed, Options, pcap, run};
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
+use ringway_lab::program::children;
 use ringway_lab::{Lab, is_root, labs};
 
 /// On a busy machine a program may not get to run for so long, so each has two runs, and one may be spoilt.
@@ -71,7 +72,7 @@ fn every_program_moves_frames_and_leaves_nothing() {
     assert!(!switches().iter().any(|name| name.contains(&us)), "{:?}", switches());
     assert!(!labs().iter().any(|name| name.contains(&us)), "{:?}", labs());
     assert_eq!(folders(), [""; 0]);
-    assert_eq!(children(), [""; 0]);
+    assert_eq!(children(process::id()), [] as [(u32, String); 0]);
 }
 
 /// All keys of all rows, as the JSON has them.
@@ -99,13 +100,4 @@ fn folders() -> Vec<String> {
     let entries = places.iter().flat_map(|place| fs::read_dir(place).unwrap().flatten());
     let names = entries.map(|e| e.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with(&format!("ringway-{}-", process::id()))).collect()
-}
-
-/// Processes that this one has started and that have not ended.
-fn children() -> Vec<String> {
-    let parent = format!("\nPPid:\t{}\n", process::id());
-    let all = fs::read_dir("/proc").unwrap().flatten();
-    all.filter_map(|e| fs::read_to_string(e.path().join("status")).ok())
-        .filter(|s| s.contains(&parent))
-        .collect()
 }

@@ -21,6 +21,7 @@ use ringway_bench::suite::sides::{self, SideCommand};
 use ringway_bench::suite::{Bed, Options, run, vale};
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
+use ringway_lab::program::children;
 use ringway_lab::{Lab, LabError, is_root, labs};
 
 /// On a busy machine neither end may get to run in much less.
@@ -215,17 +216,4 @@ fn assert_contract(report: &Report) {
         assert_eq!(row["variant"] == "2 processes", two, "{row}");
         assert_eq!(row["gbit"].is_number(), case == "size", "{row}");
     }
-}
-
-/// Processes that `pid` has started and that have not ended.
-fn children(pid: u32) -> Vec<(u32, String)> {
-    let status = |e: fs::DirEntry| {
-        let text = fs::read_to_string(e.path().join("status")).ok()?;
-        Some((e.file_name().to_str()?.parse().ok()?, text))
-    };
-    let parent = format!("\nPPid:\t{pid}\n");
-    let all = fs::read_dir("/proc").unwrap().flatten().filter_map(status);
-    all.filter(|(_, s)| s.contains(&parent))
-        .filter_map(|(n, s)| Some((n, s.lines().next()?.to_owned())))
-        .collect()
 }

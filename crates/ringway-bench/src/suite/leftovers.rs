@@ -5,7 +5,6 @@
 //! its id.
 
 use std::env;
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::process;
@@ -16,6 +15,7 @@ use nix::unistd::Pid;
 
 use super::bed::MEMORY;
 use ringway_lab::TemporaryFolder;
+use ringway_lab::program::children;
 use ringway_tester::temporary as own;
 
 /// Keeps Ctrl-C and SIGTERM from the calling thread and from the programs that it starts, also from one that takes its place.
@@ -42,45 +42,9 @@ pub fn delete() {
 }
 
 fn kill_children() {
-    for child in children(process::id()) {
+    for (child, _) in children(process::id()) {
+        let child = Pid::from_raw(child.cast_signed());
         let _ = kill(child, Signal::SIGKILL); // it may have ended
         let _ = waitpid(child, None);
-    }
-}
-
-/// The processes that a process started or took over.
-fn children(pid: u32) -> Vec<Pid> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let of_pid = |child: &i32| {
-        let stat = fs::read_to_string(format!("/proc/{child}/stat"));
-        stat.is_ok_and(|stat| parent(&stat) == Some(pid))
-    };
-    numbers.filter(of_pid).map(Pid::from_raw).collect()
-}
-
-/// The parent in the text of `/proc/PID/stat`: the second word behind the name, which may hold anything.
-fn parent(stat: &str) -> Option<u32> {
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::process::Command;
-
-    #[test]
-    fn a_child_is_found() {
-        let mut child = Command::new("sleep").arg("3600").spawn().unwrap();
-        let found = children(process::id()).contains(&Pid::from_raw(child.id() as i32));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(found);
-    }
-
-    #[test]
-    fn names_of_programs_hold_anything() {
-        assert_eq!(parent("7 (a) b) (c) S 42 7 7 0"), Some(42));
-        assert_eq!(parent("7 (a"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Programs that run beside a measurement: started, listened to, signalled, reaped.
 
+mod children;
 mod error;
 
 use std::fs::File;
@@ -14,6 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 pub use crate::sys::confine;
+pub use children::children;
 pub use error::ProgramError;
 
 // A program may be kept from running on a busy machine.
