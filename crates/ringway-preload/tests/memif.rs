@@ -3,17 +3,14 @@
 
 mod support;
 
-use std::process::Command;
-
-use ringway_lab::TemporaryFolder;
-use ringway_lab::program::{Program, Signs};
+use ringway_lab::program::{Program, testpmd};
 use support::hosts::frames;
 use support::{Pcap, directory, end, has, lab};
 
 #[test]
 fn tcpdump_sees_what_testpmd_sends() {
     let Some(lab) = lab() else { return };
-    if !has("tcpdump") || !has("dpdk-testpmd") {
+    if !has("tcpdump") || !has(testpmd::PROGRAM) {
         return;
     }
     let (socket, file) = (format!("ringway-preload-{}", std::process::id()), directory().join("memif.pcap"));
@@ -21,30 +18,11 @@ fn tcpdump_sees_what_testpmd_sends() {
     let args = ["tcpdump", "-Z", "root", "-i", "a1", "-c", "200", "-w", file.to_str().unwrap(), "udp"];
     let dump = support::command(Some(&lab), Pcap::Ringway(&map), &args).spawn().unwrap();
 
-    let folder = TemporaryFolder::reserve("/run/dpdk".as_ref());
-    let mut command = Command::new("stdbuf"); // else it says nothing before it ends
-    command.args([
-        "-oL",
-        "dpdk-testpmd",
-        "--no-huge",
-        "--no-pci",
-        "--no-telemetry",
-        "--no-shconf",
-        "-m",
-        "128",
-    ]);
-    command.args(["--file-prefix", &folder.name(), "--lcores", "0@0,1@(0,1)", "--vdev"]);
-    command.arg(format!("net_memif0,role=client,id=3,socket={socket},socket-abstract=yes"));
-    command.args([
-        "--",
-        "--nb-cores=1",
-        "--no-mlockall",
-        "--total-num-mbufs=4096",
-        "-i",
-        "--forward-mode=txonly",
-    ]);
-    let signs = Signs { ready: |line| line == "Done", complaint: |line| line.contains("rror") };
-    let mut testpmd = Program::start("testpmd", command, Some(lab.name()), signs).unwrap();
+    let folder = testpmd::run_time_folder();
+    let device = format!("net_memif0,role=client,id=3,socket={socket},socket-abstract=yes");
+    let mut command = testpmd::command(&folder, "0@0,1@(0,1)", &[device], &[]);
+    command.args(["-i", "--forward-mode=txonly"]);
+    let mut testpmd = Program::start(testpmd::PROGRAM, command, Some(lab.name()), testpmd::PROMPTS).unwrap();
     testpmd.ask("start", |line| line.contains("packet forwarding - ports=1").then_some(())).unwrap();
 
     let ended = end(dump);

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use super::testpmd::{self, name_missing_driver};
 use ringway_lab::TemporaryFolder;
-use ringway_lab::program::{Program, ProgramError, Signs};
+use ringway_lab::program::testpmd::{PROMPTS, run_time_folder};
+use ringway_lab::program::{Program, ProgramError};
 
 const NAME: &str = "dpdk-memif";
 
@@ -109,18 +110,14 @@ impl MemifEnd {
     ///
     /// [`ProgramError::Unavailable`] if testpmd or its driver is not installed.
     pub(crate) fn open(devices: &[MemifDevice], job: MemifJob, cpu: usize) -> Result<Self, ProgramError> {
-        let folder = testpmd::run_time_folder();
+        let folder = run_time_folder();
         let arguments: Vec<_> = devices.iter().enumerate().map(|(k, device)| device.arguments(k)).collect();
         // Without huge pages a client can share its memory only if that is one file.
         let one_file: &[&str] =
             if devices.iter().any(MemifDevice::offers) { &["--single-file-segments"] } else { &[] };
         let mut command = testpmd::command(NAME, &folder, Some(cpu), &arguments, one_file)?;
         command.arg("-i").args(job.arguments());
-        let signs = Signs {
-            ready: |line| line == "Done", // the last line before it prompts
-            complaint: |line| line.contains("rror"),
-        };
-        let program = Program::start(NAME, command, None, signs).map_err(name_missing_driver)?;
+        let program = Program::start(NAME, command, None, PROMPTS).map_err(name_missing_driver)?;
         Ok(Self { program, job, _folder: folder })
     }
 
@@ -164,7 +161,7 @@ impl MemifPair {
     ///
     /// [`ProgramError::Unavailable`] if testpmd or its driver is not installed.
     pub fn spawn(len: u32, sender_cpu: usize, receiver_cpu: usize) -> Result<Self, ProgramError> {
-        let socket = format!("memif-{}", testpmd::run_time_folder().name());
+        let socket = format!("memif-{}", run_time_folder().name());
         let device = |client| [MemifDevice { socket: socket.clone(), client, zero_copy: false }];
         let mut receiver = MemifEnd::open(&device(false), MemifJob::Take, receiver_cpu)?;
         receiver.start()?;

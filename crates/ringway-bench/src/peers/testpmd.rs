@@ -5,16 +5,15 @@
 
 use std::env;
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
 use super::peer::Protocol;
 use super::{Peer, PeerResult, Traffic};
 use ringway_lab::TemporaryFolder;
+use ringway_lab::program::testpmd::{self, PROGRAM, run_time_folder};
 use ringway_lab::program::{ProgramError, Signs};
 
-const PROGRAM: &str = "dpdk-testpmd";
 const PACKAGE: &str = "Debian package dpdk-dev";
 
 /// The poll-mode driver that DPDK opens the interfaces with.
@@ -89,8 +88,7 @@ pub fn spawn(
     Ok(Testpmd { peer, _run_time: run_time })
 }
 
-/// The program with `devices` as its ports, one forwarding core, and more arguments for DPDK's environment, or that it is missing. Forwarding
-/// modes can be appended.
+/// The program with `devices` as its ports, whose core that forwards is on `cpu` (the last one if not given), or that it is missing.
 pub(super) fn command(
     peer: &str,
     run_time: &TemporaryFolder,
@@ -98,27 +96,11 @@ pub(super) fn command(
     devices: &[String],
     environment: &[&str],
 ) -> Result<Command, ProgramError> {
-    let Some(program) = find_program() else {
+    if !is_installed() {
         let reason = format!("{PROGRAM} is not installed ({PACKAGE})");
         return Err(ProgramError::Unavailable { program: peer.into(), reason });
-    };
-    let mut command = Command::new("stdbuf"); // else it says that it is ready when it ends
-    command
-        .arg("-oL")
-        .arg(program)
-        .args(["--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "-m", "512"])
-        .args(["--file-prefix", &run_time.name(), "--lcores", &lcores(cpu), "--main-lcore", "0"])
-        .args(environment);
-    for device in devices {
-        command.args(["--vdev", device]);
     }
-    command.args(["--", "--nb-cores=1", "--no-mlockall", "--total-num-mbufs=16384"]);
-    Ok(command)
-}
-
-/// The folder that DPDK makes for a process and leaves behind.
-pub(super) fn run_time_folder() -> TemporaryFolder {
-    TemporaryFolder::reserve(Path::new("/run/dpdk"))
+    Ok(testpmd::command(run_time, &lcores(cpu), devices, environment))
 }
 
 const PROTOCOL: Protocol = Protocol {
@@ -139,8 +121,9 @@ pub(super) fn name_missing_driver(error: ProgramError) -> ProgramError {
     }
 }
 
-fn find_program() -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(PROGRAM)).find(|path| path.is_file())
+fn is_installed() -> bool {
+    env::var_os("PATH")
+        .is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(PROGRAM).is_file()))
 }
 
 /// Logical core 1 forwards on `cpu`; logical core 0 waits, on another CPU if there is one.

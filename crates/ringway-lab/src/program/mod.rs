@@ -2,6 +2,7 @@
 
 mod children;
 mod error;
+pub mod testpmd;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};

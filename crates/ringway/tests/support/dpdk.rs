@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ringway_lab::program::{Program, Signs};
+use ringway_lab::program::{Program, testpmd};
 use ringway_lab::{Lab, TemporaryFolder};
 
 /// A namespace, when the plugin is built, testpmd is there and the process is root; else `None` with a loud word.
@@ -43,36 +43,16 @@ impl Testpmd {
 
     /// The same with more arguments for DPDK, and for testpmd itself.
     pub(crate) fn start_with(lab: &Lab, device: &str, dpdk: &[&str], own: &[&str]) -> Option<Self> {
-        if Command::new("dpdk-testpmd").arg("--version").output().is_err() {
+        if Command::new(testpmd::PROGRAM).arg("--version").output().is_err() {
             eprintln!("SKIP: dpdk-testpmd is not installed (Debian's dpdk-dev)");
             return None;
         }
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = TemporaryFolder::reserve("/run/dpdk".as_ref());
-        let mut command = Command::new("stdbuf"); // else it says nothing before it ends
-        command.args([
-            "-oL",
-            "dpdk-testpmd",
-            "--no-huge",
-            "--no-pci",
-            "--no-telemetry",
-            "--no-shconf",
-            "-m",
-            "128",
-        ]);
-        command.args(["--file-prefix", &folder.name(), "--lcores", "0@0,1@(0,1)", "--vdev", device]);
-        command.args(dpdk).arg("--");
-        command.args([
-            "--nb-cores=1",
-            "--no-mlockall",
-            "--total-num-mbufs=4096",
-            "--no-flush-rx",
-            "-i",
-            "--forward-mode=io",
-        ]);
-        command.args(own);
-        let signs = Signs { ready: |line| line == "Done", complaint: |line| line.contains("rror") };
-        let mut program = Program::start("testpmd", command, Some(lab.name()), signs).unwrap();
+        let folder = testpmd::run_time_folder();
+        let mut command = testpmd::command(&folder, "0@0,1@(0,1)", &[device.to_owned()], dpdk);
+        command.args(["--no-flush-rx", "-i", "--forward-mode=io"]).args(own);
+        let mut program =
+            Program::start(testpmd::PROGRAM, command, Some(lab.name()), testpmd::PROMPTS).unwrap();
         program.ask("start", |line| line.contains("packet forwarding - ports=1").then_some(())).unwrap();
         Some(Self { program, _folder: folder, _alone: alone })
     }
