@@ -114,7 +114,10 @@ proptest! {
     /// Threads push and pop at once, and die in the middle. Each token comes out once, or is in the locked model of what is left.
     #[test]
     fn threads_that_die_lose_nothing(plans in proptest::collection::vec(steps(), 2..5), block in 1..=64_usize) {
-        let queue: Queue<u64> = Queue::new(Size { block, ..Size::of(block * 1024) }).unwrap();
+        // Room for all that is pushed, in blocks that are not full as well.
+        let blocks = |step: &Step| if let Step::Push(count) = step { count.div_ceil(block) + 1 } else { 1 };
+        let most = plans.iter().flatten().map(blocks).sum::<usize>().max(1024);
+        let queue: Queue<u64> = Queue::new(Size { block, ..Size::of(block * most) }).unwrap();
         let model = Mutex::new(VecDeque::new());
         let next = AtomicU64::new(0);
         thread::scope(|scope| {
