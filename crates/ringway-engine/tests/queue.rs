@@ -308,6 +308,43 @@ fn a_pool_gives_each_token_once() {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Two threads' worth of caches take and give, one by one and in bursts: no token comes twice, and none is lost.
+    #[test]
+    fn bursts_of_a_pool_are_so_many_tokens(
+        uncached: bool,
+        steps in proptest::collection::vec((0..2_usize, 0..4_u8, 0..200_usize), 1..60),
+    ) {
+        let pool = if uncached { Pool::uncached(0..300_u32, 2) } else { Pool::cached(0..300_u32, 2) }.unwrap();
+        let mut caches = [pool.cache().unwrap(), pool.cache().unwrap()];
+        let mut hands = [Vec::new(), Vec::new()];
+        for (at, kind, count) in steps {
+            let (cache, hand) = (&mut caches[at], &mut hands[at]);
+            let before = hand.len();
+            let mut given = hand.split_off(if kind < 2 { before } else { before.saturating_sub(count) });
+            match kind {
+                0 => {
+                    let taken = cache.take_burst(hand, count);
+                    prop_assert_eq!(hand.len(), before + taken);
+                    prop_assert!(taken == count || (taken < count && cache.take().is_none()));
+                }
+                1 => hand.extend(std::iter::from_fn(|| cache.take()).take(count)),
+                2 => prop_assert_eq!((given.len(), cache.give_burst(&mut given)), (before.min(count), before.min(count))),
+                _ => given.drain(..).for_each(|token| cache.give(token).unwrap()),
+            }
+            prop_assert!(given.is_empty());
+            let mut all: Vec<u32> = hands.iter().flatten().copied().collect();
+            let held = pool.available() + caches.iter().map(|cache| cache.held()).sum::<usize>();
+            prop_assert_eq!(all.len() + held, 300);
+            all.sort_unstable();
+            all.dedup();
+            prop_assert_eq!(all.len() + held, 300, "a token came twice");
+        }
+    }
+}
+
 #[test]
 fn an_uncached_pool_caches_nothing() {
     let pool = Pool::uncached(0..10_u32, 2).unwrap();

@@ -153,6 +153,25 @@ impl<T: Send> Cache<T> {
         self.loaded.pop_last()
     }
 
+    /// Takes tokens, `max` at most, to the end of `out`; returns how many. They are fewer when the cache and the pool have no more.
+    ///
+    /// ```
+    /// use ringway_engine::queue::Pool;
+    /// let pool = Pool::cached(0..100_u32, 1)?;
+    /// let (mut cache, mut tokens) = (pool.cache()?, Vec::new());
+    /// assert_eq!((cache.take_burst(&mut tokens, 32), cache.take_burst(&mut tokens, 1000)), (32, 68));
+    /// assert_eq!((cache.give_burst(&mut tokens), tokens.len()), (100, 0));
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    #[inline]
+    pub fn take_burst(&mut self, out: &mut Vec<T>, max: usize) -> usize {
+        let mut done = 0;
+        while done < max && (!self.loaded.is_empty() || self.load()) {
+            done += self.loaded.move_last_to(out, max - done);
+        }
+        done
+    }
+
     #[cold]
     fn load(&mut self) -> bool {
         if !self.other.is_empty() {
@@ -177,6 +196,20 @@ impl<T: Send> Cache<T> {
             self.unload();
         }
         given
+    }
+
+    /// Gives tokens back, from the end of `tokens`; returns how many. Tokens for which the pool has no room stay: it has room for as
+    /// many as it was made with.
+    #[inline]
+    pub fn give_burst(&mut self, tokens: &mut Vec<T>) -> usize {
+        let before = tokens.len();
+        while !tokens.is_empty() && (self.loaded.free() > 0 || self.unload()) {
+            self.loaded.fill_from(tokens);
+            if self.pool.0.store.room() == 1 {
+                self.unload();
+            }
+        }
+        before - tokens.len()
     }
 
     #[cold]

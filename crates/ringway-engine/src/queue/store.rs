@@ -234,17 +234,52 @@ impl<T: Send> Block<T> {
     /// Moves the first tokens, `max` at most, to the end of `out`; returns how many.
     #[inline]
     pub fn move_to(&mut self, out: &mut Vec<T>, max: usize) -> usize {
+        let (count, first) = (self.len().min(max), self.start);
+        self.start += count as u32;
+        // SAFETY: the tokens are initialised, and `start` passed them, so they move once.
+        unsafe { self.copy_to(out, first, count) };
+        self.rewind();
+        count
+    }
+
+    /// Moves the last tokens, `max` at most, to the end of `out`; returns how many.
+    #[inline]
+    pub(super) fn move_last_to(&mut self, out: &mut Vec<T>, max: usize) -> usize {
         let count = self.len().min(max);
+        self.end -= count as u32;
+        // SAFETY: the tokens are initialised, and behind `end` now, so they move once.
+        unsafe { self.copy_to(out, self.end, count) };
+        self.rewind();
+        count
+    }
+
+    /// Copies tokens to the end of `out`.
+    ///
+    /// # Safety
+    /// The `count` tokens from `first` on are initialised, and the block has them no more.
+    #[inline]
+    unsafe fn copy_to(&self, out: &mut Vec<T>, first: u32, count: usize) {
         out.reserve(count);
-        // SAFETY: `reserve` made room, the tokens are initialised, and `start` passes them, so they move once.
+        // SAFETY: `reserve` made room, and the caller gives the tokens away.
         unsafe {
-            let from = self.store.at(self.index, self.start as usize);
+            let from = self.store.at(self.index, first as usize);
             std::ptr::copy_nonoverlapping(from, out.as_mut_ptr().add(out.len()), count);
             out.set_len(out.len() + count);
         }
-        self.start += count as u32;
-        self.rewind();
-        count
+    }
+
+    /// Appends tokens from the end of `tokens`, as far as there is room.
+    #[inline]
+    pub(super) fn fill_from(&mut self, tokens: &mut Vec<T>) {
+        let count = self.free().min(tokens.len());
+        let left = tokens.len() - count;
+        // SAFETY: there is room behind `end`, and the vector gives its last tokens away, so they move once.
+        unsafe {
+            tokens.set_len(left);
+            let to = self.store.at(self.index, self.end as usize);
+            std::ptr::copy_nonoverlapping(tokens.as_ptr().add(left), to, count);
+        }
+        self.end += count as u32;
     }
 
     /// Drops all tokens.
