@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicU64;
 
 use ringway::{Error, ErrorKind, Result};
 
+use super::block::Block;
 use super::ring::Ring;
-use super::store::{Block, Store};
+use super::store::Store;
 use super::word::{Held, MOST_TOKENS, NO_BLOCK};
 
 /// Slots for blocks that dropped handles leave when the ring is full.

@@ -2,8 +2,8 @@
 
 use ringway::Result;
 
+use super::block::Block;
 use super::bounded::Queue;
-use super::store::Block;
 
 impl<T: Send> Queue<T> {
     /// A handle that puts tokens in, for one thread at a time.

@@ -14,6 +14,7 @@
 //! Bounds: a queue holds as many blocks as it was made for, and there are as many owners of blocks at once. Nothing allocates
 //! after a queue is made.
 
+mod block;
 mod bounded;
 mod handles;
 #[cfg(test)]
@@ -23,8 +24,9 @@ mod ring;
 mod store;
 mod word;
 
+pub use block::Block;
 pub use bounded::{Queue, Size};
 pub use handles::{Consumer, Producer};
 pub use pool::{Cache, Pool};
-pub use store::{Block, Store};
+pub use store::Store;
 pub use word::MOST_TOKENS;

@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicU64;
 
 use ringway::{Error, ErrorKind, Result};
 
+use super::block::Block;
 use super::bounded::{Size, empty, put, take};
 use super::ring::Ring;
-use super::store::{Block, Store};
+use super::store::Store;
 use super::word::MOST_TOKENS;
 
 /// Tokens that any thread takes and gives back. Clones are the same pool.
