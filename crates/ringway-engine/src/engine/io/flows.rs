@@ -155,23 +155,25 @@ impl FlowOut {
         }
         if self.next.is_some() {
             self.hand_over_all(shared);
-            if !self.is_busy(flows) {
-                self.plan = self.next.take().unwrap_or_else(Plan::empty);
-            }
+        }
+        if self.next.as_ref().is_some_and(|next| !self.is_busy(next, flows)) {
+            self.plan = self.next.take().unwrap_or_else(Plan::empty);
         }
         self.open = self.next.is_none() && self.adopt(shared, flows) && !self.plan.receivers.is_empty();
         self.open
     }
 
-    /// Whether some receiver of the plan has frames that it has not done with.
-    fn is_busy(&self, flows: &Flows) -> bool {
-        let unfinished = |at: usize, lanes: &Lanes| {
+    /// Whether some receiver of the plan has frames that it has not done with. One that left while the next plan has it still
+    /// has frames in its queue, and a newer plan comes, by which they are adopted.
+    fn is_busy(&self, next: &Plan, flows: &Flows) -> bool {
+        let busy = |at: usize, lanes: &Lanes| {
+            if !lanes.has_joined() {
+                return next.has(at);
+            }
             lanes.lanes[self.me].finished() < self.pushed[at]
                 || self.out[at].as_ref().is_some_and(|block| !block.is_empty())
         };
-        flows
-            .ever_joined()
-            .any(|(at, lanes)| self.plan.has(at) && lanes.has_joined() && unfinished(at, lanes))
+        flows.ever_joined().any(|(at, lanes)| self.plan.has(at) && busy(at, lanes))
     }
 
     /// Places frames of receivers that left; false when there is no room for all.
@@ -243,5 +245,37 @@ fn count_delivered(shared: &Shared, block: &Block<Token>, each: u64) {
         if let Some(port) = shared.ports.get(usize::from(token.from)) {
             port.delivered.fetch_add(each, Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::burst::Burst;
+    use super::super::super::lanes::Delivery;
+    use super::*;
+    use crate::Engine;
+
+    /// A receiver leaves while flows move away from it, and the plan without it can't be had yet.
+    #[test]
+    fn flows_wait_for_the_frames_of_a_receiver_that_just_left() {
+        let builder = Engine::builder().port("loop:").delivery(Delivery::Flows);
+        let (shared, mut workers, _) = builder.parts().unwrap();
+        let (Way::Flows(flows), worker) = (&shared.way, &mut workers[0]) else { panic!("flows are pinned") };
+        let [mut first, mut second] = [0; 2].map(|_| Burst::new(&shared).unwrap());
+        first.join_receivers().unwrap();
+        assert!(worker.may_deliver());
+        let token = worker.home.make(60).unwrap();
+        let out = worker.flows.as_mut().unwrap();
+        out.place(&shared, token).unwrap();
+        assert!(out.hand_over_all(&shared));
+        second.join_receivers().unwrap();
+        assert!(!worker.may_deliver(), "the first one has a frame");
+        drop(first);
+        let stopped = flows.plan();
+        assert!(!worker.may_deliver(), "its frame would come after later ones");
+        drop(stopped);
+        assert!(worker.may_deliver());
+        assert!(worker.flows.as_mut().unwrap().hand_over_all(&shared));
+        assert_eq!(second.take().unwrap(), 1);
     }
 }
