@@ -7,7 +7,7 @@ use ringway::{DropReason, Waiter};
 use ringway_engine::{Burst, Engine, WhenFull};
 use ringway_sys::fd::Epoll;
 
-use super::{LIMIT, closed, numbered, pipe, pull, push, reflect, until};
+use super::{LIMIT, closed, fill, numbered, pipe, pull, push, reflect, until};
 
 #[test]
 fn a_slow_receiver_holds_the_port_back() {
@@ -198,14 +198,7 @@ fn frames_of_a_dropped_burst_wait_for_room() {
     let (name, mut far) = pipe("dropped");
     let engine = Engine::builder().port(name).queue(64).gather(Duration::from_millis(1)).build().unwrap();
     let mut burst = engine.burst().unwrap();
-    let mut number = 0;
-    while burst.is_empty() {
-        let mut frame = burst.make(60).unwrap();
-        frame.bytes_mut().copy_from_slice(&numbered(number, 60));
-        frame.send_to(0);
-        engine.send_timeout(&mut burst, Duration::from_millis(50)).unwrap();
-        number += 1;
-    }
+    let number = fill(&engine, &mut burst, 0);
     drop(burst); // the last frame is in it, and never left
     let frames = pull(&mut far, number as usize - 1);
     assert!(frames.into_iter().enumerate().all(|(at, frame)| frame == numbered(at as u32, 60)));
@@ -219,17 +212,7 @@ fn a_full_queue_becomes_writable() {
     let (name, mut far) = pipe("writable");
     let engine = Engine::builder().port(name).queue(64).build().unwrap();
     let mut burst = engine.burst().unwrap();
-    let mut number = 0;
-    let mut add = |burst: &mut Burst| {
-        let mut frame = burst.make(60).unwrap();
-        frame.bytes_mut().copy_from_slice(&numbered(number, 60));
-        frame.send_to(0);
-        number += 1;
-    };
-    while burst.is_empty() {
-        add(&mut burst);
-        engine.send_timeout(&mut burst, Duration::from_millis(50)).unwrap();
-    }
+    let number = fill(&engine, &mut burst, 0);
     let ready = engine.writable(0);
     let poll = Epoll::new().unwrap();
     poll.add(ready.as_fd()).unwrap();
@@ -256,12 +239,7 @@ fn a_full_port_holds_no_other_back() {
         frame.bytes_mut().copy_from_slice(&numbered(number, 60));
         frame.send_to(to);
     };
-    let mut sent = 0;
-    while burst.is_empty() {
-        add(&mut burst, sent, 0);
-        engine.send_timeout(&mut burst, Duration::from_millis(50)).unwrap();
-        sent += 1;
-    }
+    let sent = fill(&engine, &mut burst, 0);
     // Two bursts that wait for the full port: one with frames for the other port beside, and one with such frames alone.
     (sent..sent + 10).for_each(|number| add(&mut burst, number, number as usize % 2));
     assert!(!engine.send_timeout(&mut burst, Duration::from_millis(50)).unwrap());
@@ -276,10 +254,7 @@ fn a_full_port_holds_no_other_back() {
             assert_eq!(pull(&mut full, 1), [numbered(number, 60)], "in order");
         }
     });
-    while burst.is_empty() {
-        add(&mut burst, 0, 0);
-        engine.send_timeout(&mut burst, Duration::from_millis(50)).unwrap();
-    }
+    fill(&engine, &mut burst, 0);
     burst.frames().for_each(|mut frame| frame.send_to(1));
     assert!(engine.send_timeout(&mut burst, Duration::from_secs(10)).unwrap());
     pull(&mut free, 1);

@@ -71,6 +71,22 @@ fn pull(port: &mut Port, count: usize) -> Vec<Vec<u8>> {
     frames
 }
 
+/// Makes and sends numbered frames to a port at whose far end nobody reads, until there is no room; returns how many were made. The
+/// last one stays in the burst.
+fn fill(engine: &Engine, burst: &mut Burst, port: usize) -> u32 {
+    for number in 0.. {
+        let mut frame = burst.make(60).unwrap();
+        frame.bytes_mut().copy_from_slice(&numbered(number, 60));
+        frame.send_to(port);
+        // The I/O thread may be late, but not each time.
+        let mut tries = 0..5;
+        if tries.all(|_| !engine.send_timeout(burst, Duration::from_millis(50)).unwrap()) {
+            return number + 1;
+        }
+    }
+    unreachable!("queues and rings have bounds")
+}
+
 /// A frame with a number in it.
 fn numbered(number: u32, len: usize) -> Vec<u8> {
     let mut frame = vec![number as u8; len];
