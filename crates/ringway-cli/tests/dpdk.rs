@@ -128,9 +128,9 @@ fn a_plugin_of_another_version_is_refused() {
     for (code, says) in [
         (
             "const unsigned ringway_dpdk[32] = { 999 };",
-            "speaks version 999 of the plugin's interface, this program 1",
+            "speaks version 999 of the plugin's interface, this program 2",
         ),
-        ("const unsigned ringway_dpdk[32] = { 1, 8 };", "speaks version 1"),
+        ("const unsigned ringway_dpdk[32] = { 2, 8 };", "speaks version 2"),
         ("int other;", "is not the plugin: it has no symbol ringway_dpdk"),
     ] {
         let source = lib.join("plugin.c");
