@@ -1,0 +1,8 @@
+//! Application flows as load: a language of stories, its byte code, and the machine and transport that run it.
+
+#![forbid(unsafe_code)]
+
+pub mod base;
+pub mod content;
+pub mod pools;
+pub mod schedule;

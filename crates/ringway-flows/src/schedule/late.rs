@@ -1,0 +1,72 @@
+//! Postponed starts of loads that have no list of start times.
+
+/// Counts starts that were due and that the caller could not make, each of them once.
+///
+/// [`Level`](super::level::Level) and [`Volume`](super::volume::Volume) say only how many starts are due. Starts that
+/// the caller leaves are due the next time too. [`Starts`](super::starts::Starts) counts its own.
+///
+/// ```
+/// use ringway_flows::schedule::late::Late;
+///
+/// let mut late = Late::default();
+/// late.left(3);
+/// late.start();
+/// late.left(4);
+/// assert_eq!(late.postponed(), 5);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Late {
+    /// Starts that are counted and still due.
+    waiting: u64,
+    postponed: u64,
+}
+
+impl Late {
+    /// A start was made.
+    #[inline]
+    pub fn start(&mut self) {
+        self.waiting = self.waiting.saturating_sub(1);
+    }
+
+    /// After each round of starts: how many are still due, 0 in most cases.
+    #[inline]
+    pub fn left(&mut self, due: u64) {
+        self.postponed += due.saturating_sub(self.waiting);
+        self.waiting = due;
+    }
+
+    /// Starts that were left at least once.
+    pub fn postponed(&self) -> u64 {
+        self.postponed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn each_start_counts_once(rounds in proptest::collection::vec((0u64..10, 0u64..10), 0..50)) {
+            let mut late = Late::default();
+            // The slow model: for each start that is due, whether it was left before.
+            let mut due: std::collections::VecDeque<bool> = std::collections::VecDeque::new();
+            let mut postponed = 0;
+            for (new, room) in rounds {
+                due.extend((0..new).map(|_| false));
+                for _ in 0..room.min(due.len() as u64) {
+                    due.pop_front();
+                    late.start();
+                }
+                for left in due.iter_mut().filter(|left| !**left) {
+                    *left = true;
+                    postponed += 1;
+                }
+                late.left(due.len() as u64);
+                prop_assert_eq!(late.postponed(), postponed);
+            }
+        }
+    }
+}
