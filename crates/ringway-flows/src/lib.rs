@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod base;
+pub mod code;
 pub mod content;
 pub mod pools;
 pub mod schedule;
