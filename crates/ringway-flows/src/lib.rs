@@ -4,6 +4,8 @@
 
 pub mod base;
 pub mod code;
+pub mod compile;
 pub mod content;
+pub mod lang;
 pub mod pools;
 pub mod schedule;
