@@ -9,3 +9,4 @@ pub mod content;
 pub mod lang;
 pub mod pools;
 pub mod schedule;
+pub mod transport;
