@@ -7,6 +7,8 @@ pub mod code;
 pub mod compile;
 pub mod content;
 pub mod lang;
+pub(crate) mod machine;
 pub mod pools;
 pub mod schedule;
+pub mod shard;
 pub mod transport;

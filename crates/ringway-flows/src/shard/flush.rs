@@ -1,0 +1,242 @@
+//! Segments go.
+
+use ringway_wire::checksum::Sum;
+
+use crate::base::blocks::Blocks;
+use crate::code::{Bundle, End};
+use crate::content::table::Contents;
+use crate::machine::context::NO_ID;
+use crate::transport::conn::{State, mark};
+use crate::transport::input::Now;
+use crate::transport::net::neighbours::Resolution;
+use crate::transport::net::{Ports, Way};
+use crate::transport::output::{abort, is_idle, output, probe};
+use crate::transport::queue::{Origin, Queue};
+use crate::transport::segment::Outgoing;
+use crate::transport::stray::reset;
+use crate::transport::timer::due;
+
+use super::endpoint::room;
+use super::wire::has_room;
+use super::{Failure, Shard, Wire};
+
+/// Writes `data` from the queue's stream, from number `seq` on, and returns its sum.
+#[inline]
+pub(super) fn fill(
+    queue: &Queue,
+    seq: u32,
+    data: &mut [u8],
+    bundle: &Bundle,
+    contents: &Contents,
+    blocks: &Blocks,
+) -> Sum {
+    let mut at = 0;
+    let mut known = None;
+    queue.sources(seq, data.len() as u32, |part, skip| {
+        let len = part.len as usize;
+        let out = &mut data[at..at + len];
+        match part.origin {
+            Origin::Data => {
+                let start = (part.start + skip) as usize;
+                out.copy_from_slice(bundle.data.get(start..start + len).unwrap_or_default());
+            }
+            Origin::Random => {
+                let start = u64::from(part.start + skip);
+                contents.copy(start, out);
+                if at == 0 {
+                    known = Some((len, contents.sum(start, len)));
+                }
+            }
+            Origin::Block => {
+                let start = skip as usize;
+                out.copy_from_slice(&blocks[part.start][start..start + len]);
+            }
+        }
+        at += len;
+    });
+    match known {
+        Some((len, sum)) if len == data.len() => Sum::new().add_u16(sum),
+        _ => Sum::new().add_bytes(data),
+    }
+}
+
+impl Shard {
+    /// The side of an endpoint: that of the end which it belongs to.
+    #[inline]
+    fn side_of(&self, id: u32) -> End {
+        let local = self.endpoints[id].tuple.local;
+        if self.nets[End::Client as usize].is_near(local) { End::Client } else { End::Server }
+    }
+
+    /// Sends what instructions and segments left to be sent.
+    #[inline]
+    pub(super) fn flush_touched(&mut self, now: u64, wire: &mut impl Wire) {
+        while let Some(id) = self.touched.pop() {
+            self.flush(id, now, wire);
+        }
+    }
+
+    /// An endpoint has something to send.
+    #[inline]
+    pub(super) fn touch(&mut self, id: u32) {
+        if self.touched.last() != Some(&id) {
+            self.touched.push(id);
+        }
+    }
+
+    /// Sends the segments of an endpoint that may go, and arms its timer.
+    #[inline]
+    pub(super) fn flush(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
+        let record = &self.endpoints[id];
+        if record.tcp.state == State::Closed || record.owner.is_udp() {
+            return;
+        }
+        let tuple = record.tuple;
+        let queue = (record.queue != NO_ID).then(|| &self.queues[record.queue].queue);
+        if !is_idle(&record.tcp, queue) {
+            let side = self.side_of(id);
+            let mac = match self.nets[side as usize].resolve(tuple.local, tuple.remote, now) {
+                Resolution::Known(mac) => mac,
+                Resolution::Asking => {
+                    self.asking.push_back(id);
+                    self.endpoints[id].tcp.set(mark::BLOCKED);
+                    return;
+                }
+                Resolution::Unreachable => return self.fail_endpoint(id, Failure::Unreachable, now, wire),
+            };
+            let way = Way { from: tuple.local, to: tuple.remote, mac };
+            self.send_all(id, side, way, now, wire);
+        }
+        self.after_sending(id, now);
+    }
+
+    /// Sends segment after segment, while TCP has one and the ring has a slot.
+    #[inline]
+    fn send_all(&mut self, id: u32, side: End, way: Way, now: u64, wire: &mut impl Wire) {
+        let Self { endpoints, queues, incoming, settings, nets, contents, blocks, bundle, tally, .. } = self;
+        let record = &mut endpoints[id];
+        let room = room(record, incoming, settings);
+        let ports = Ports { source: record.tuple.local_port, target: record.tuple.remote_port };
+        loop {
+            let queue = (record.queue != NO_ID).then(|| &queues[record.queue].queue);
+            if is_idle(&record.tcp, queue) {
+                break;
+            }
+            if !has_room(wire, side) {
+                record.tcp.set(mark::BLOCKED);
+                break;
+            }
+            let mut queue = (record.queue != NO_ID).then(|| &mut queues[record.queue].queue);
+            let at = Now { settings, ns: now, room };
+            let Some(outgoing) = output(&mut record.tcp, queue.as_deref_mut(), at) else { break };
+            let queue = queue.map(|queue| &*queue);
+            wire.send(side, |out| {
+                let len = nets[side as usize].tcp(out, way, ports, &outgoing, |data| match queue {
+                    Some(queue) if !data.is_empty() => {
+                        fill(queue, outgoing.seq, data, bundle, contents, blocks)
+                    }
+                    _ => Sum::new(),
+                });
+                tally.sent(len)
+            });
+        }
+        if record.tcp.is(mark::BLOCKED) {
+            self.block(id);
+        }
+    }
+
+    /// Sends later: when a ring has a free slot.
+    #[cold]
+    fn block(&mut self, id: u32) {
+        self.endpoints[id].tcp.set(mark::BLOCKED);
+        self.blocked.push_back(id);
+    }
+
+    /// Gives an empty queue back, and arms the timer.
+    #[inline]
+    fn after_sending(&mut self, id: u32, now: u64) {
+        let record = &mut self.endpoints[id];
+        if record.queue != NO_ID {
+            let queue = &self.queues[record.queue].queue;
+            let waits_for_fin = record.tcp.is(mark::FIN_QUEUED) && !record.tcp.is(mark::FIN_SENT);
+            if record.tcp.una == queue.max && queue.left(record.tcp.next) == 0 && !waits_for_fin {
+                let queue = std::mem::replace(&mut record.queue, NO_ID);
+                self.queues.give(queue);
+            }
+        }
+        let record = &self.endpoints[id];
+        if !record.links.is_armed() || record.tcp.is(mark::ACK_OWED) && !record.tcp.is(mark::DELAYING) {
+            let queue = (record.queue != NO_ID).then(|| &self.queues[record.queue].queue);
+            if let Some(after) = due(&record.tcp, queue, &self.settings) {
+                self.arm_endpoint(id, now + after);
+            }
+        }
+    }
+
+    /// Sends a segment for which there is no connection.
+    pub(super) fn send_alone(
+        &mut self,
+        side: End,
+        way: Way,
+        ports: Ports,
+        outgoing: &Outgoing,
+        wire: &mut impl Wire,
+    ) {
+        if has_room(wire, side) {
+            let Self { nets, tally, .. } = self;
+            wire.send(side, |out| {
+                let len = nets[side as usize].tcp(out, way, ports, outgoing, |_| Sum::new());
+                tally.sent(len)
+            });
+        }
+    }
+
+    /// Sends the reset that a segment gets, if the way to its sender is known.
+    pub(super) fn send_reset(&mut self, id: u32, number: (u32, Option<u32>), wire: &mut impl Wire) {
+        self.send_last(id, &reset(number), wire);
+    }
+
+    /// Ends a connection at once. The peer gets a reset, where it needs one.
+    pub(super) fn abort(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
+        let Self { endpoints, queues, settings, .. } = self;
+        let record = &mut endpoints[id];
+        if record.owner.is_udp() {
+            return;
+        }
+        let queue = (record.queue != NO_ID).then(|| &queues[record.queue].queue);
+        let room = settings.window;
+        if let Some(outgoing) = abort(&mut record.tcp, queue, Now { settings, ns: now, room }) {
+            self.send_last(id, &outgoing, wire);
+        }
+    }
+
+    /// Sends a segment without bytes, if the way to the peer is known.
+    fn send_last(&mut self, id: u32, outgoing: &Outgoing, wire: &mut impl Wire) {
+        let (side, tuple) = (self.side_of(id), self.endpoints[id].tuple);
+        let Some(mac) = self.nets[side as usize].known(tuple.local, tuple.remote) else { return };
+        let ports = Ports { source: tuple.local_port, target: tuple.remote_port };
+        self.send_alone(side, Way { from: tuple.local, to: tuple.remote, mac }, ports, outgoing, wire);
+    }
+
+    /// Probes a shut window.
+    pub(super) fn probe(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
+        let (side, tuple) = (self.side_of(id), self.endpoints[id].tuple);
+        let Some(mac) = self.nets[side as usize].known(tuple.local, tuple.remote) else { return };
+        if has_room(wire, side) && self.endpoints[id].queue != NO_ID {
+            let Self { endpoints, queues, incoming, settings, nets, contents, blocks, bundle, tally, .. } =
+                self;
+            let record = &mut endpoints[id];
+            let room = room(record, incoming, settings);
+            let queue = &mut queues[record.queue].queue;
+            let outgoing = probe(&mut record.tcp, queue, Now { settings, ns: now, room });
+            let way = Way { from: tuple.local, to: tuple.remote, mac };
+            let ports = Ports { source: tuple.local_port, target: tuple.remote_port };
+            wire.send(side, |out| {
+                let payload = |data: &mut [u8]| fill(queue, outgoing.seq, data, bundle, contents, blocks);
+                let len = nets[side as usize].tcp(out, way, ports, &outgoing, payload);
+                tally.sent(len)
+            });
+        }
+        self.touch(id);
+    }
+}

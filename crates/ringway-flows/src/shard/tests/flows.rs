@@ -1,0 +1,95 @@
+//! Flows that end in order.
+
+use super::{Bed, stories};
+use crate::code::{Bundle, Flow, Kind};
+use crate::compile::{Options, Source, compile};
+use crate::transport::Settings;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Runs flows of a bundle without losses; returns the frames that they took.
+fn all_complete(bundle: Bundle, flows: u64) -> u64 {
+    let mut bed = Bed::new(bundle, Settings::default());
+    for _ in 0..flows {
+        bed.start(0);
+        bed.run(60 * SECOND, |_| 1);
+    }
+    let [client, server] = bed.shard.tally().total();
+    assert_eq!((client.complete, server.complete), (flows, flows), "{:?}", bed.shard.tally());
+    bed.is_empty();
+    let tally = bed.shard.tally();
+    let odd = [tally.repeated, tally.early, tally.outside, tally.false_acks, tally.challenged, tally.strays];
+    assert_eq!((odd, tally.retransmitted), ([0; 6], 0));
+    tally.frames_out
+}
+
+#[test]
+fn a_transfer_of_ftp_takes_less_than_thirty_packets() {
+    let (one, ten) =
+        (all_complete(stories::ftp((1024, 1024)), 1), all_complete(stories::ftp((1024, 1024)), 10));
+    // FIN goes with the last bytes, and an acknowledgement with the answer.
+    assert_eq!((one, ten), (30, 300), "two of each are of ARP");
+}
+
+#[test]
+fn replies_of_any_length_arrive_whole() {
+    for size in [(0, 0), (1, 1), (1400, 1500), (8192, 8192), (0, 300_000)] {
+        all_complete(stories::http(size), 10);
+    }
+}
+
+#[test]
+fn a_datagram_is_answered() {
+    all_complete(stories::lookup(), 10);
+}
+
+/// Each story that ships, without losses.
+#[test]
+fn every_story_runs_to_its_end() {
+    for (file, text) in [
+        ("ftp", include_str!("../../../stories/ftp.flow")),
+        ("http", include_str!("../../../stories/http.flow")),
+        ("dns", include_str!("../../../stories/dns.flow")),
+        ("mail", include_str!("../../../stories/mail.flow")),
+        ("datagrams", include_str!("../../../stories/datagrams.flow")),
+        ("echo", include_str!("../../../stories/echo.flow")),
+    ] {
+        let source = Source { name: file, text, read: &|name| Err(format!("{name} is not here")) };
+        let bundle = compile(&source, &Options::default()).unwrap();
+        let mut bed = Bed::new(bundle.clone(), Settings::default());
+        for (at, flow) in bundle.flows.iter().enumerate() {
+            if flow.kind == Kind::Attack {
+                continue;
+            }
+            for _ in 0..20 {
+                bed.start(at as u16);
+                bed.run(bed.now + 200 * SECOND, |_| 1);
+            }
+            let [client, server] = &bed.shard.tally().flows[at];
+            let complete = (client.complete, server.complete);
+            assert_eq!(complete, (20, 20), "{file} {}: {client:?} {server:?}", bundle.name(flow.name));
+        }
+        bed.is_empty();
+    }
+}
+
+/// Raw packets wait for the hardware address of their target, and none is lost.
+#[test]
+fn raw_packets_of_attacks_go() {
+    let source = Source {
+        name: "attacks",
+        text: include_str!("../../../stories/attacks.flow"),
+        read: &|_| Err(String::new()),
+    };
+    let bundle = compile(&source, &Options::default()).unwrap();
+    let raw = |flow: &Flow| flow.kind == Kind::Attack && flow.connections.is_empty();
+    let flows: Vec<u16> = (0..).zip(&bundle.flows).filter(|(_, flow)| raw(flow)).map(|(at, _)| at).collect();
+    assert!(!flows.is_empty());
+    for flow in flows {
+        let mut bed = Bed::new(bundle.clone(), Settings::default());
+        (0..20).for_each(|_| bed.start(flow));
+        bed.run(60 * SECOND, |_| 1);
+        let [client, _] = &bed.shard.tally().flows[usize::from(flow)];
+        assert_eq!((client.complete, client.all_failed()), (20, 0), "{flow} {client:?}");
+    }
+}
