@@ -9,6 +9,7 @@ pub mod content;
 pub mod lang;
 pub(crate) mod machine;
 pub mod pools;
+pub mod run;
 pub mod schedule;
 pub mod shard;
 pub mod transport;

@@ -1,0 +1,134 @@
+use std::convert::Infallible;
+
+use super::*;
+use crate::run::example::{ASK, bundle};
+
+/// All frames of a run with their times, and its report.
+fn frames(bundle: Bundle, options: &Options) -> (Vec<(u64, End, Vec<u8>)>, Report) {
+    let mut all = Vec::new();
+    let report = run(bundle, options, |time, end, frame| {
+        all.push((time, end, frame.to_vec()));
+        Ok::<(), Infallible>(())
+    });
+    (all, report.unwrap())
+}
+
+fn load(line: &str) -> Bundle {
+    bundle(&format!("{ASK} run {{ {line} seed 5 }}"))
+}
+
+#[test]
+fn the_same_seed_gives_the_same_frames() {
+    let poisson = "ask poisson ramp 0..2 k flows/s in 50 ms hold 100 ms drain 1 s";
+    let (one, _) = frames(load(poisson), &Options::default());
+    let (two, _) = frames(load(poisson), &Options::default());
+    assert!(one == two && one.len() > 1000 && one.is_sorted_by_key(|(time, _, _)| *time));
+    let mut other = load(poisson);
+    other.seed = 6;
+    assert_ne!(one, frames(other, &Options::default()).0);
+}
+
+#[test]
+fn a_plan_is_carried_out_to_the_last_flow() {
+    let text = "ask ramp 0..1000 flows/s in 100 ms hold 1 s drain 1 s";
+    let mut bundle = load(text);
+    bundle.plan.stops.clear();
+    let (all, report) = frames(bundle, &Options::default());
+    assert_eq!((report.total.started, report.total.complete, report.total.active), (1050, 1050, 0));
+    assert_eq!((report.postponed, report.missed, report.ended.as_str()), (0, 0, "plan"));
+    assert_eq!((report.steady_seconds, report.transport["frames_out"]), (1.0, all.len() as u64));
+    assert!((report.total.flows_per_second - 1000.0).abs() <= 2.0, "{}", report.total.flows_per_second);
+    let connect = &report.flows[0].latencies["connect"];
+    assert!(
+        (97..=103).contains(&connect.p50_us) && connect.max_us <= 203,
+        "two ways of 50 us, and ARP: {connect:?}"
+    );
+}
+
+#[test]
+fn a_start_without_room_comes_later() {
+    // Five at a time, each of more than 200 us.
+    let (_, report) =
+        frames(load("ask rate 100 k flows/s for 10 ms drain 1 s concurrent max 5"), &Options::default());
+    assert_eq!((report.total.started, report.total.complete, report.active.max), (1000, 1000, 5));
+    assert!(report.postponed > 500, "{}", report.postponed);
+    // Without a drain the rest is missed.
+    let (_, report) = frames(load("ask rate 100 k flows/s for 10 ms concurrent max 5"), &Options::default());
+    assert_eq!(report.total.started + report.missed, 1000);
+}
+
+#[test]
+fn conditions_and_limits_end_a_run() {
+    let (_, report) =
+        frames(load("ask rate 1 k flows/s for 1 s drain 1 s stop complete >= 100"), &Options::default());
+    assert_eq!((report.ended.as_str(), report.total.complete), ("stop: complete >= 100", 100));
+    let (_, report) = frames(
+        load("ask rate 1 k flows/s for 1 s"),
+        &Options { until_ns: 500_000_000, ..Options::default() },
+    );
+    assert_eq!((report.ended.as_str(), report.seconds), ("limit", 0.5));
+    let (_, report) =
+        frames(load("ask rate 1 k flows/s for 1 s drain 1 s"), &Options { flows: 3, ..Options::default() });
+    assert_eq!((report.total.started, report.total.complete), (3, 3));
+}
+
+#[test]
+fn a_number_of_active_flows_is_kept() {
+    let (_, report) = frames(load("ask rate 20 flows for 100 ms drain 1 s"), &Options::default());
+    assert_eq!((report.active.max, report.total.failed), (20, 0));
+    assert!(report.total.complete > 1000, "{}", report.total.complete);
+}
+
+#[test]
+fn a_bit_rate_is_that_of_the_estimates() {
+    let bundle = load("ask rate 100 Mbit/s for 200 ms drain 1 s");
+    let expected = 100e6 * 0.2 / (bundle.flows[0].estimate.bytes * 8) as f64;
+    let (_, report) = frames(bundle, &Options::default());
+    assert!((report.total.started as f64 - expected).abs() <= 2.0, "{} {expected}", report.total.started);
+}
+
+#[test]
+fn an_attack_keeps_its_rate_and_time() {
+    let text = r#"
+        attack flood(target) { raw tcp inside* -> target : 80  flags S  seq rand  no_reply }
+        run { ask rate 1 k flows/s for 2 ms  flood rate 10 k pkt/s from 5 ms to 25 ms target 198.19.0.1 }
+    "#;
+    let (all, report) = frames(bundle(&format!("{ASK}\n{text}")), &Options::default());
+    let is_flood = |(time, end, frame): &&(u64, End, Vec<u8>)| {
+        *time >= 5_000_000 && *end == End::Client && frame[12..14] == [8, 0] && frame[47] == 2
+    };
+    let floods: Vec<_> = all.iter().filter(is_flood).collect();
+    assert!((195..=200).contains(&floods.len()), "{}", crate::run::report_text::text(&report));
+    assert!(floods.iter().all(|(time, _, _)| (5_000_000..25_000_000).contains(time)));
+    assert_eq!((report.total.started, report.total.complete), (2, 2), "an attack is no story");
+    assert_eq!(report.flows[1].kind, "attack");
+}
+
+#[test]
+fn a_sink_that_fails_ends_the_run() {
+    let mut left = 3;
+    let result = run(load("ask rate 1 k flows/s for 1 s"), &Options::default(), |_, _, _| {
+        left -= 1;
+        if left == 0 { Err("full") } else { Ok(()) }
+    });
+    assert!(matches!(result, Err(Failed::Sink("full"))));
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn expectations_hold_or_fail() {
+    let text = format!(
+        "{ASK} run {{ ask rate 1 k flows/s for 100 ms drain 1 s }}
+        expect {{ complete >= 99.99 %  p99(ask.connect) < 1 ms  rate >= 2000 flows/s  failed(ask) == 0 }}"
+    );
+    let (_, report) = frames(bundle(&text), &Options::default());
+    let holds: Vec<bool> = report.expectations.iter().map(|outcome| outcome.holds).collect();
+    assert_eq!(holds, [true, true, false, true], "{:?}", report.expectations);
+    assert!(!report.holds);
+    let texts: Vec<&str> = report.expectations.iter().map(|outcome| outcome.expectation.as_str()).collect();
+    let right =
+        ["complete >= 99.99 %", "p99(ask.connect) < 1 ms", "rate >= 2000 flows/s", "failed(ask) == 0"];
+    assert_eq!(texts, right);
+    let text = crate::run::report_text::text(&report);
+    assert!(text.contains("FAILS: rate >= 2000 flows/s: "), "{text}");
+}
