@@ -24,6 +24,7 @@ mod durations;
 mod exporter;
 mod failure;
 mod fib;
+mod flows;
 mod help;
 #[cfg(not(feature = "bench"))]
 mod left_out;
@@ -82,6 +83,7 @@ enum Command {
     #[cfg(feature = "bench")]
     Bench(bench::Args),
     Fib(fib::Args),
+    Flows(flows::Args),
     Rfc2544(Box<rfc2544::Args>),
     Rfc2889(Box<rfc2889::Args>),
     #[cfg(feature = "bench")]
@@ -138,6 +140,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "bench")]
         Command::Bench(args) => bench::run(args),
         Command::Fib(args) => fib::run(args),
+        Command::Flows(args) => flows::run(args),
         Command::Rfc2544(args) => rfc2544::run(args),
         Command::Rfc2889(args) => rfc2889::run(args),
         #[cfg(feature = "bench")]

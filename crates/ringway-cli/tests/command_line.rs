@@ -53,7 +53,7 @@ fn is_here(words: &str) -> bool {
 
 #[test]
 fn help_fits_the_terminal() {
-    let names = "pkt-gen bridge capture run switch router vale route stats exporter top bench fib rfc2544 rfc2889 demo doctor";
+    let names = "pkt-gen bridge capture run switch router vale route stats exporter top bench fib flows rfc2544 rfc2889 demo doctor";
     let below = [
         "",
         "switch add",
@@ -62,6 +62,12 @@ fn help_fits_the_terminal() {
         "router show",
         "bench l3",
         "fib load",
+        "flows check",
+        "flows disasm",
+        "flows stories",
+        "flows pcap",
+        "flows trace",
+        "flows run",
         "rfc2889",
         "rfc2544 diff",
     ];

@@ -9,7 +9,7 @@ use crate::stage::{Stage, programs};
 use crate::{perform, perform_named};
 
 /// Pages that show commands; docs/containers.md has a test program of its own.
-const PAGES: [&str; 19] = [
+const PAGES: [&str; 20] = [
     "README.md",
     "crates/ringway-bench/README.md",
     "crates/ringway-cli/README.md",
@@ -19,6 +19,7 @@ const PAGES: [&str; 19] = [
     "crates/ringway-socket/README.md",
     "docs/commands.md",
     "docs/containers.md",
+    "docs/flows.md",
     "docs/library.md",
     "docs/modules.md",
     "docs/netmap.md",
@@ -254,6 +255,19 @@ fn rfc2544() {
         device("ringway rfc2544 --dut openvswitch").needs(&["ovs-vsctl"]),
     ];
     perform(&stage, "docs/rfc2544.md", &special);
+}
+
+#[test]
+fn flows() {
+    let Some(stage) = Stage::new(&["eth0", "eth1"]) else { return };
+    let office = "pool inside = 198.18.0.0/24 port 10000..60999\npool outside = 198.19.0.0/28\n\
+        flow ask {\n  udp q = inside -> outside : 53  timeout 50 ms\n  q > \"a\"\n  q < \"b\"\n}\n\
+        run { ask rate 1 k flows/s for 200 ms  drain 1 s }\n";
+    fs::write(stage.folder().join("office.flow"), office).unwrap();
+    let special =
+        [Special::new("ringway flows run office.flow --server packet:eth1", Says("flows: packet:eth1"))];
+    perform(&stage, "docs/flows.md", &special);
+    assert!(stage.folder().join("http.pcap").is_file());
 }
 
 #[test]

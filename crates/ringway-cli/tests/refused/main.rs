@@ -46,6 +46,7 @@ fn groups_of_commands_show_their_help() {
         &["vale"],
         &["route"],
         &["fib"],
+        &["flows"],
         &["bench"],
     ];
     // The last one is of the feature `bench`.

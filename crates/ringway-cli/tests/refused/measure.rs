@@ -57,6 +57,32 @@ fn tables_of_routes() {
     ]);
 }
 
+#[test]
+fn stories_of_flows() {
+    check(&[
+        ("flows check", 2, "<FILE>"),
+        ("flows check nosuch", 1, "`ringway flows stories` lists them"),
+        ("flows check /nowhere/x.flow", 1, "/nowhere/x.flow: it can't be read: No such file"),
+        ("flows check ftp -D size", 2, "accepted: NAME=VALUE, such as size=64KiB"),
+        ("flows check ftp --lab-ack ''", 2, "a value is required for '--lab-ack <TEXT>'"),
+        ("flows disasm ftp --flow nosuch", 2, "--flow nosuch: no such flow; flows: ftp_get, "),
+        ("flows stories nosuch", 2, "nosuch: no story that ships has this name; there are attacks, "),
+        ("flows pcap ftp", 2, "--output <FILE>"),
+        ("flows pcap ftp -o /nowhere/x", 1, "/nowhere/x: cannot create"),
+        ("flows pcap ftp -o /dev/full", 1, "/dev/full"),
+        ("flows pcap ftp -o /dev/null --seed x", 2, "accepted: a whole number"),
+        ("flows pcap ftp -o /dev/null --delay-us 10000001", 2, "0..=10000000"),
+        ("flows pcap ftp -o /dev/null --flows many", 2, "NUMBER[k|M|G]"),
+        ("flows run example", 2, "<--both <PORT> <PORT>|--client <PORT>|--server <PORT>>"),
+        ("flows run ftp --both pipe:x{1 pipe:x}1", 1, "ftp: the file has no run, so nothing starts; add one"),
+        ("flows run example --both null: null:", 2, "null:: the port is named twice"),
+        ("flows run example --both null:", 2, "2 values required"),
+        ("flows run example --client loop: --server loop:", 2, "cannot be used with"),
+        ("flows run example --client nosuchif0", 1, "there is no interface nosuchif0"),
+        ("flows trace ftp", 2, "--flow is needed; flows: ftp_get, "),
+    ]);
+}
+
 #[cfg(feature = "bench")]
 #[test]
 fn suites_and_the_demonstration() {

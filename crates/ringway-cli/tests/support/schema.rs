@@ -55,9 +55,10 @@ impl Schema {
     /// Whether the section has keys within this one.
     fn has_within(&self, section: &str, path: &str) -> bool {
         let section = &self.0[section];
-        section.keys.keys().any(|key| {
+        let own = section.keys.keys().any(|key| {
             key.strip_prefix(path).is_some_and(|rest| rest.starts_with('.') || rest.starts_with("[]"))
-        })
+        });
+        own || section.includes.iter().any(|other| self.has_within(other, path))
     }
 
     fn object(&self, section: &str, prefix: &str, value: &Value, faults: &mut Vec<String>) {

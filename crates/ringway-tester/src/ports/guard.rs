@@ -7,15 +7,26 @@ use ringway::{PortName, probe};
 
 use crate::trial::format::{is_test_v4, is_test_v6};
 
+/// The interface below a port, if it holds a default route. `None` for ports that are no interface.
+///
+/// ```
+/// assert_eq!(ringway_tester::ports::with_default_route("loop:"), None);
+/// ```
+#[must_use]
+pub fn with_default_route(port: &str) -> Option<String> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    interface(port).filter(|interface| {
+        default_v4(&read("/proc/net/route"), interface)
+            || default_v6(&read("/proc/net/ipv6_route"), interface)
+    })
+}
+
 /// Why traffic must not be sent on a port: its interface has a default route, or an address that is not one of those set aside for
 /// benchmarks. `None` when nothing speaks against it, also for ports that are no interface.
 #[must_use]
 pub fn refuse(port: &str) -> Option<String> {
     let interface = interface(port)?;
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let why = if default_v4(&read("/proc/net/route"), &interface)
-        || default_v6(&read("/proc/net/ipv6_route"), &interface)
-    {
+    let why = if with_default_route(port).is_some() {
         "holds a default route".to_owned()
     } else {
         // What is not there has no address; opening it tells.

@@ -10,7 +10,7 @@ mod set;
 pub(crate) mod tsc;
 
 pub use announce::MOST_ANNOUNCED;
-pub use guard::refuse;
+pub use guard::{refuse, with_default_route};
 pub use rings::{ReceiveRings, SendRing, TrainFrame};
 pub use set::{Clocked, PortSet};
 pub use tsc::RealClock;

@@ -1,0 +1,248 @@
+//! `ringway flows`: stories are checked and run in virtual time, and what is printed is what docs/json.md says.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::fs;
+use std::process::Command;
+
+use ringway_lab::Lab;
+use serde_json::{Value, json};
+use support::schema::Schema;
+use support::{file, pipe, run, start, wait_open};
+
+const STORY: &str = r#"
+define size = 1 KiB
+pool inside  = 198.18.0.0/24  port 10000..60999
+pool outside = 198.19.0.0/28
+flow get(n = size) {
+  tcp c = inside -> outside : 80  timeout 5 s
+  c > "get " hex(rand32) "\r\n"
+  c < random(n)
+  c > close
+}
+run { get poisson rate 2 k flows/s for 200 ms  drain 1 s  seed 9 }
+expect { complete >= 100 %  p99(get.connect) < 1 ms }
+"#;
+
+/// A file of this text.
+fn story(name: &str, text: &str) -> String {
+    let file = file(name);
+    fs::write(&file, text).unwrap();
+    file.display().to_string()
+}
+
+#[test]
+fn two_processes_write_the_same_bytes() {
+    let story = story("same.flow", STORY);
+    let capture = |name: &str, seed: &[&str]| {
+        let out = file(name);
+        let words = ["flows", "pcap", &story, "-o", out.to_str().unwrap(), "--json"];
+        let report = run(&[&words[..], seed].concat()).json();
+        assert_eq!(report["total"]["complete"], report["total"]["started"], "{report:#}");
+        assert!(report["total"]["complete"].as_u64() > Some(300), "{report:#}");
+        fs::read(out).unwrap()
+    };
+    let one = capture("same-1.pcap", &[]);
+    assert!(one.len() > 300_000 && one == capture("same-2.pcap", &[]));
+    assert!(one == capture("same-3.pcap", &["--seed", "9"]), "the seed of the file");
+    assert!(one != capture("other.pcap", &["--seed", "10"]));
+}
+
+#[test]
+fn stories_that_ship_run_to_their_ends() {
+    for name in ["datagrams", "echo", "ftp", "http", "mail", "tls"] {
+        let out = file(&format!("{name}.pcap"));
+        let report = run(&["flows", "pcap", name, "-o", out.to_str().unwrap(), "--json"]).json();
+        let flows = report["flows"].as_array().unwrap();
+        assert!(!flows.is_empty() && flows.iter().all(|flow| flow["complete"] == 1), "{name}: {report:#}");
+        assert_eq!(report["transport"]["retransmitted"], 0, "{name}");
+        no_fault_by_tshark(&out.display().to_string());
+    }
+}
+
+/// An independent decoder finds nothing to complain of.
+fn no_fault_by_tshark(capture: &str) {
+    let checks = ["ip", "tcp", "udp"].map(|of| format!("{of}.check_checksum:TRUE"));
+    let mut tshark = Command::new("tshark");
+    checks.iter().for_each(|check| _ = tshark.args(["-o", check]));
+    // From warnings on: 0x600000.
+    let faults = "_ws.malformed || _ws.expert.severity >= 6291456";
+    match tshark.args(["-r", capture, "-Y", faults]).output() {
+        Err(_) => eprintln!("SKIPPED: there is no tshark to look at {capture}"),
+        Ok(said) => {
+            assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+            assert!(said.stdout.is_empty(), "{capture}: {}", String::from_utf8_lossy(&said.stdout));
+        }
+    }
+}
+
+#[test]
+fn a_trace_shows_one_flow() {
+    let story = story("trace.flow", STORY);
+    let ended = run(&["flows", "trace", &story, "-D", "get.n=5000"]);
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    assert!(lines[0].starts_with("0.000000000 client "), "{ended:?}");
+    assert_eq!(lines.last(), Some(&"client: complete, server: complete"));
+    assert_eq!(
+        lines.iter().filter(|line| line.contains("tcp") && line.contains(" syn, ")).count(),
+        1,
+        "{ended:?}"
+    );
+    let object = run(&["flows", "trace", &story, "--json"]).json();
+    Schema::read().check("flows trace", &object);
+    // The parameter has its way: four segments instead of one.
+    let frames = object["frames"].as_array().unwrap().len();
+    assert!(lines.len() > frames + 2, "{} {frames}", lines.len());
+}
+
+#[test]
+fn json_is_what_the_page_says() {
+    let schema = Schema::read();
+    let out = file("json.pcap").display().to_string();
+    for (command, words) in [
+        ("flows check", "flows check example --json".to_owned()),
+        ("flows check", "flows check ftp --json".to_owned()),
+        ("flows disasm", "flows disasm dns --flow lookup --json".to_owned()),
+        ("flows stories", "flows stories --json".to_owned()),
+        ("flows stories", "flows stories ftp --json".to_owned()),
+        ("flows pcap", format!("flows pcap example -o {out} --flows 200 --json")),
+    ] {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let ended = run(&words);
+        let object =
+            serde_json::from_str(ended.stdout.trim()).unwrap_or_else(|e| panic!("{words:?}: {e}: {ended:?}"));
+        schema.check(command, &object);
+    }
+}
+
+#[test]
+fn a_listing_and_a_text_are_those_of_the_story() {
+    let listing = run(&["flows", "disasm", "dns", "--flow", "lookup"]).stdout;
+    assert!(listing.starts_with("flow lookup\n") && !listing.contains("flow lookup6"), "{listing}");
+    let text = run(&["flows", "stories", "ftp"]).stdout;
+    let copy = story("copy.flow", &text);
+    assert_eq!(run(&["flows", "disasm", &copy]).stdout, run(&["flows", "disasm", "ftp"]).stdout);
+    let list = run(&["flows", "stories"]).stdout;
+    assert!(list.contains("ftp        Files over FTP"), "{list}");
+}
+
+#[test]
+fn errors_of_a_story_show_their_place() {
+    let wrong = story("wrong.flow", &STORY.replace("c < random", "d < random"));
+    let ended = run(&["flows", "check", &wrong]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""));
+    for part in ["`d` is no connection", "wrong.flow:8:3", "wrong.flow: 2 errors"] {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    let outside = story("outside.flow", &STORY.replace("198.19.0.0/28", "192.88.99.0/28"));
+    assert_eq!(run(&["flows", "check", &outside]).code, Some(1), "a pool outside of laboratories");
+    assert_eq!(run(&["flows", "check", &outside, "--lab-ack", "our test network"]).code, Some(0));
+}
+
+#[test]
+fn an_expectation_that_fails_is_a_failure() {
+    let story = story("expects.flow", &STORY.replace("< 1 ms", "< 10 us"));
+    let out = file("expects.pcap").display().to_string();
+    let ended = run(&["flows", "pcap", &story, "-o", &out]);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stdout.contains("\nFAILS: p99(get.connect) < 10 us: "), "{}", ended.stdout);
+    assert!(
+        ended.stderr.contains("the file expects what does not hold: p99(get.connect) < 10 us ("),
+        "{ended:?}"
+    );
+    // Frames of 1 s have no time to arrive: nothing was measured, and nothing is complete.
+    let slow = ["flows", "pcap", &story, "-o", &out, "--delay-us", "1000000", "--seconds", "0.5"];
+    let ended = run(&slow);
+    assert!(ended.stdout.contains("FAILS: complete >= 100 %: 0 %"), "{}", ended.stdout);
+}
+
+#[test]
+fn both_ends_run_over_a_pipe() {
+    let (story, (a, b)) = (story("both.flow", &STORY.replace("< 1 ms", "< 10 s")), pipe());
+    let ended = run(&["flows", "run", &story, "--both", &a, &b, "--json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let schema = Schema::read();
+    let objects: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    objects.iter().for_each(|object| schema.check("flows run", object));
+    let report = objects.last().unwrap();
+    assert_eq!((&report["virtual_time"], &report["ended"]), (&json!(false), &json!("plan")), "{report:#}");
+    assert!(report["total"]["complete"].as_u64() > Some(300), "{report:#}");
+    assert_eq!(report["total"]["complete"], report["total"]["started"], "{report:#}");
+}
+
+#[test]
+fn two_processes_share_a_file_only() {
+    let (story, (a, b)) = (story("two.flow", &STORY.replace("< 1 ms", "< 10 s")), pipe());
+    let servers = start(&["flows", "run", &story, "--server", &b, "--json"]);
+    wait_open(&b);
+    let clients = run(&["flows", "run", &story, "--client", &a, "--json"]);
+    assert_eq!(clients.code, Some(0), "{clients:?}");
+    let last = |said: &str| serde_json::from_str::<Value>(said.lines().last().unwrap()).unwrap();
+    let (client, server) = (last(&clients.stdout), last(&servers.interrupt().stdout));
+    let complete = client["flows"][0]["client"]["complete"].as_u64();
+    assert!(
+        complete > Some(300) && complete == server["flows"][0]["server"]["complete"].as_u64(),
+        "{server:#}"
+    );
+    assert_eq!((&server["ended"], &server["expectations"]), (&json!("interrupted"), &json!([])));
+    // Another seed: the servers expect other bytes, and no flow is complete.
+    let (a, b) = pipe();
+    let servers = start(&["flows", "run", &story, "--server", &b, "--seed", "10", "--json"]);
+    wait_open(&b);
+    let clients = run(&["flows", "run", &story, "--client", &a, "--json"]);
+    assert_eq!(clients.code, Some(1), "{clients:?}");
+    let server = last(&servers.interrupt().stdout);
+    let [complete, mismatch] =
+        [&server["flows"][0]["server"]["complete"], &server["flows"][0]["server"]["failed"]["mismatch"]];
+    assert!(complete == 0 && mismatch.as_u64() > Some(300), "{server:#}");
+}
+
+#[test]
+fn servers_have_room_for_the_flows_of_the_plan() {
+    let text = STORY.replace("  c > close", "  think 1 s\n  c > close").replace("for 200 ms", "for 1 s");
+    let (story, (a, b)) =
+        (story("room.flow", &text.replace("< 1 ms", "< 10 s").replace("1 s  seed", "9 s  seed")), pipe());
+    let servers = start(&["flows", "run", &story, "--server", &b, "--json"]);
+    wait_open(&b);
+    let clients = run(&["flows", "run", &story, "--client", &a, "--json"]);
+    assert_eq!(clients.code, Some(0), "{clients:?}");
+    let server: Value = serde_json::from_str(servers.interrupt().stdout.lines().last().unwrap()).unwrap();
+    assert!(
+        server["active"]["max"].as_u64() > Some(1100),
+        "more than a shard without a plan has room for: {server:#}"
+    );
+    assert_eq!(server["transport"]["no_room"], 0, "{server:#}");
+}
+
+#[test]
+fn an_interface_with_a_default_route_is_refused() {
+    if !ringway_lab::is_root() {
+        eprintln!("SKIPPED: it needs root");
+        return;
+    }
+    let lab = Lab::new().unwrap();
+    lab.veth("up0", "down0").unwrap();
+    let story = story("guard.flow", STORY);
+    let both = |ports: [&str; 2]| {
+        run(&[
+            "--netns",
+            lab.name(),
+            "flows",
+            "run",
+            &story,
+            "--both",
+            ports[0],
+            ports[1],
+            "--seconds",
+            "0.01",
+        ])
+    };
+    assert_eq!(both(["packet:up0", "packet:down0"]).code, Some(1), "nothing is complete so soon");
+    lab.ip("addr add 198.18.9.1/24 dev down0").unwrap();
+    lab.ip("route add default via 198.18.9.2 dev down0").unwrap();
+    for port in ["packet:down0", "trace:port=packet:down0", "down0"] {
+        let ended = both(["packet:up0", port]);
+        assert!(ended.error(2).contains("interface down0 holds a default route"), "{ended:?}");
+    }
+}
