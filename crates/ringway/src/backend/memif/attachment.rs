@@ -55,6 +55,18 @@ impl Attachment {
         self.link.clone()
     }
 
+    /// Takes the link out for the time of a sync, which costs less than to count one more holder. [`give_back`](Self::give_back) ends that.
+    #[inline]
+    pub(super) fn take_out(&mut self) -> Option<Arc<Link>> {
+        self.link.take()
+    }
+
+    /// Holds the link again that [`take_out`](Self::take_out) gave.
+    #[inline]
+    pub(super) fn give_back(&mut self, link: Arc<Link>) {
+        self.link = Some(link);
+    }
+
     /// Takes the link of the port now.
     pub(super) fn renew(&mut self, core: &Core) -> Option<Arc<Link>> {
         self.take(core.link())

@@ -131,9 +131,15 @@ impl MemifRx {
 
     /// Takes what the link has; true when frames are left for which the program has no slots.
     fn take(&mut self, ring: &RingView, head: u32) -> bool {
-        let Some(link) = self.attachment.link() else { return false };
+        let Some(link) = self.attachment.take_out() else { return false };
+        let left = self.take_from(&link, ring, head);
+        self.attachment.give_back(link);
+        left
+    }
+
+    fn take_from(&mut self, link: &Link, ring: &RingView, head: u32) -> bool {
         let Some(lr) = link.rx(self.attachment.index()) else { return false };
-        let source = Source::new(&link, lr);
+        let source = Source::new(link, lr);
         let before = self.at;
         let ready = source.ready(before).map(|ready| self.rest.map_or(ready, |rest| rest.min(ready)));
         self.slots.end = ring.prev(head);

@@ -127,11 +127,9 @@ impl MemifTx {
         Ok(Self { core, attachment, waker, sent: 0, at: 0, given_back: 0, published, scratch, places, stats })
     }
 
-    /// Goes over to the link that is up now, if it is another one. What the old peer has not read is lost.
-    fn attach(&mut self) -> Option<Arc<Link>> {
-        if self.attachment.is_current(&self.core) {
-            return self.attachment.link();
-        }
+    /// Goes over to the link that is up now. What the old peer has not read is lost.
+    #[cold]
+    fn attach(&mut self) {
         if let Some(link) = self.attachment.link()
             && let Some(ring) = link.tx(self.attachment.index())
         {
@@ -144,7 +142,25 @@ impl MemifTx {
         let size =
             link.as_ref().and_then(|link| link.tx(self.attachment.index())).map_or(0, |r| r.ring.size());
         self.published = Sent::new(size);
-        link
+    }
+
+    /// Sends up to `head` on a link.
+    #[inline]
+    fn send(&mut self, link: &Link, ring: &RingView, head: u32) {
+        let Some(lr) = link.tx(self.attachment.index()) else { return };
+        let target = Target::new(link, lr);
+        let (before, mut moved) = (self.at, Moved::default());
+        let copied = self.copy(ring, head, &target, &mut moved);
+        self.stats.sent(moved.frames, moved.bytes);
+        let copied = copied.and_then(|()| {
+            if self.at != before && target.publish(self.at)? {
+                self.stats.count(Field::Wakeups, 1);
+            }
+            Ok(())
+        });
+        if let Err(why) = copied {
+            self.core.break_off(self.attachment.generation(), why);
+        }
     }
 
     /// Finds out how many slots of the shared ring are free.
@@ -273,20 +289,12 @@ impl TxSync for MemifTx {
         if self.sent == head && self.attachment.is_current(&self.core) {
             return Ok(ring.prev(self.sent));
         }
-        let Some(link) = self.attach() else { return Ok(ring.prev(self.sent)) };
-        let Some(lr) = link.tx(self.attachment.index()) else { return Ok(ring.prev(self.sent)) };
-        let target = Target::new(&link, lr);
-        let (before, mut moved) = (self.at, Moved::default());
-        let copied = self.copy(ring, head, &target, &mut moved);
-        self.stats.sent(moved.frames, moved.bytes);
-        let copied = copied.and_then(|()| {
-            if self.at != before && target.publish(self.at)? {
-                self.stats.count(Field::Wakeups, 1);
-            }
-            Ok(())
-        });
-        if let Err(why) = copied {
-            self.core.break_off(self.attachment.generation(), why);
+        if !self.attachment.is_current(&self.core) {
+            self.attach();
+        }
+        if let Some(link) = self.attachment.take_out() {
+            self.send(&link, ring, head);
+            self.attachment.give_back(link);
         }
         Ok(ring.prev(self.sent))
     }
