@@ -10,7 +10,7 @@ use crate::transport::reassembly::Incoming;
 use crate::transport::segment::{Segment, flag};
 use crate::transport::stray;
 
-use super::endpoint::{DATAGRAM, Owner, Tuple, room};
+use super::endpoint::{DATAGRAM, Owner, Tuple, room, settings_of};
 use super::finish::free;
 use super::run::Input;
 use super::{Failure, Shard, Wire};
@@ -57,9 +57,11 @@ impl Shard {
                     self.find(tuple(lost.near_port, lost.far_port), lost.transport == Transport::Udp)
                 {
                     self.lost(id, lost, *cause, now, wire);
+                } else {
+                    self.tally.strays += 1;
                 }
             }
-            Body::EchoReply => {}
+            Body::EchoReply => self.tally.strays += 1,
         }
     }
 
@@ -91,8 +93,9 @@ impl Shard {
     /// TCP takes a segment. Blocks all of whose bytes were acknowledged are free.
     #[inline]
     fn take_segment<'a>(&mut self, id: u32, segment: &Segment<'a>, now: u64) -> Outcome<'a> {
-        let Self { endpoints, queues, incoming, blocks, settings, .. } = self;
+        let Self { endpoints, queues, incoming, blocks, settings, narrow, contexts, .. } = self;
         let endpoint = &mut endpoints[id];
+        let settings = settings_of(endpoint, settings, narrow, contexts);
         let room = room(endpoint, incoming, settings);
         let queue = (endpoint.queue != NO_ID).then(|| &mut queues[endpoint.queue].queue);
         let now = Now { settings, ns: now, room };
@@ -150,18 +153,23 @@ impl Shard {
     fn keep(&mut self, id: u32, outcome: &mut Outcome<'_>, eaten: usize, now: u64) -> bool {
         let record = &mut self.endpoints[id];
         if record.incoming == NO_ID {
-            let Some(incoming) = self.incoming.take() else { return outcome.early.is_some() };
+            let Some(incoming) = self.incoming.take() else {
+                self.tally.no_room += 1;
+                return outcome.early.is_some();
+            };
             self.incoming[incoming].records = Incoming::default();
             record.incoming = incoming;
         }
         if outcome.early.is_some() {
             self.tally.early += 1;
         }
-        let Self { endpoints, incoming, blocks, settings, .. } = self;
+        let Self { endpoints, incoming, blocks, settings, tally, .. } = self;
         let record = &mut endpoints[id];
         let incoming = &mut incoming[record.incoming].records;
         let now = Now { settings, ns: now, room: settings.window };
-        !keep(&mut record.tcp, incoming, outcome, eaten, now, blocks).lost
+        let kept = keep(&mut record.tcp, incoming, outcome, eaten, now, blocks);
+        tally.no_room += u64::from(kept.dropped > 0);
+        !kept.lost
     }
 
     /// Whether an endpoint is still the one that it was before a program ran.
@@ -173,7 +181,11 @@ impl Shard {
     fn datagram(&mut self, side: End, tuple: Tuple, data: &[u8], now: u64, wire: &mut impl Wire) {
         let found = self.find(tuple, true).or_else(|| self.listened(tuple, true));
         let Some(id) = found.or_else(|| self.serve(side, tuple, true, 0, now)) else {
-            self.tally.strays += 1;
+            *if self.is_served(side, tuple, true) {
+                &mut self.tally.no_room
+            } else {
+                &mut self.tally.strays
+            } += 1;
             return;
         };
         let owner = self.endpoints[id].owner;
@@ -242,6 +254,9 @@ impl Shard {
             return;
         }
         self.tally.strays += 1;
+        if self.silent && side == End::Client {
+            return;
+        }
         let Some(answer) = stray::answer(segment, &self.settings) else { return };
         let way = Way { from: tuple.local, to: tuple.remote, mac: from };
         let ports = Ports { source: tuple.local_port, target: tuple.remote_port };

@@ -69,10 +69,14 @@ impl Shard {
 
     /// Chooses the addresses and ports of a flow's first connection. Draws of the flow begin with them.
     fn begin_first(&mut self, id: u32, flow: u16, first: &Connection, now: u64) -> Result<(), Postponed> {
+        let ToPort::Fixed(port) = first.port else {
+            // The program draws the port. No server has a part in such a flow.
+            self.contexts[id].draws = self.random.draw();
+            return Ok(());
+        };
         let (Some(local), Some(remote)) = (self.choose(first.client), self.choose(first.server)) else {
             return Err(Postponed::NoPort);
         };
-        let ToPort::Fixed(port) = first.port else { return Err(Postponed::NoPort) };
         let is_udp = first.transport == Transport::Udp;
         let (member, members) = self.services.place(flow);
         let classes = self.classes;
@@ -194,8 +198,9 @@ impl Shard {
             ToPort::Fixed(port) => port,
             ToPort::Register => u16::try_from(port.unwrap_or(0)).map_err(|_| Failure::Mismatch)?,
         };
-        let hosts = self.place(id, own).zip(self.place(id, other));
-        let (local, remote) = hosts.ok_or(Failure::NoPort)?;
+        let local = self.place(id, own).or_else(|| self.choose(own));
+        let remote = self.place(id, other).or_else(|| self.choose(other));
+        let (local, remote) = local.zip(remote).ok_or(Failure::NoPort)?;
         let (local, local_port) = self.take_port(local, false, |_, _| true).ok_or(Failure::NoPort)?;
         let tuple = Tuple { local, remote, local_port, remote_port };
         let Some(endpoint) = self.enter(tuple, Owner::new(self.main_of(id), slot, is_udp)) else {

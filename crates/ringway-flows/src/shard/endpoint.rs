@@ -2,8 +2,8 @@
 
 use crate::base::slab::{Record, Slab};
 use crate::base::wheel::Links;
-use crate::code::{MAX_BRANCHES, MAX_CONNECTIONS};
-use crate::machine::context::NO_ID;
+use crate::code::{End, MAX_BRANCHES, MAX_CONNECTIONS};
+use crate::machine::context::{Context, NO_ID};
 use crate::transport::Settings;
 use crate::transport::conn::Conn;
 use crate::transport::net::hosts::HostId;
@@ -167,6 +167,23 @@ pub(crate) fn room(endpoint: &Endpoint, waiting: &Slab<Waiting>, settings: &Sett
         NO_ID => settings.window,
         at => waiting[at].records.room(endpoint.tcp.expected, settings),
     }
+}
+
+/// The settings of an endpoint: the settings of the run, but for the window of a client whose story narrows it.
+#[inline]
+pub(crate) fn settings_of<'a>(
+    endpoint: &Endpoint,
+    settings: &'a Settings,
+    narrow: &'a [(u16, u8, Settings)],
+    contexts: &Slab<Context>,
+) -> &'a Settings {
+    if narrow.is_empty() || endpoint.owner.is_nobody() {
+        return settings;
+    }
+    let context = &contexts[endpoint.owner.context()];
+    let place = (context.flow, endpoint.owner.slot());
+    let own = narrow.iter().find(|(flow, slot, _)| (*flow, *slot) == place && context.end() == End::Client);
+    own.map_or(settings, |(_, _, narrow)| narrow)
 }
 
 /// The connections and branches of a context that has several.

@@ -1,7 +1,8 @@
 //! The fields of attack packets, from packet to packet.
 
-use crate::code::{Bundle, Field, Fill, Raw};
+use crate::code::{Bundle, Field, Fill, Place, Raw};
 use crate::content::random::SplitMix64;
+use crate::pools::choice::{Choice, Order};
 
 /// How far the fields of a raw packet are.
 #[derive(Debug, Clone, Default)]
@@ -10,16 +11,25 @@ pub(super) struct RawState {
     pub(super) sent: u64,
     /// By field: the step with which a shuffled one goes through its values.
     pub(super) steps: Vec<u64>,
+    /// For any source of the pool: its first host, and the choice of one.
+    pub(super) any: Option<(u32, Choice)>,
 }
 
 impl RawState {
-    /// One for each raw packet of a bundle.
-    pub(super) fn all(bundle: &Bundle) -> Vec<Self> {
+    /// One for each raw packet of a bundle. `hosts` gives the first host of a pool, and how many it has.
+    pub(super) fn all(bundle: &Bundle, hosts: impl Fn(u32) -> Option<(u32, u32)>) -> Vec<Self> {
         let step = |field: &Field| match field.fill {
             Fill::Shuffle { lo, hi } => coprime((hi - lo).saturating_add(1)),
             _ => 1,
         };
-        let of = |raw: &Raw| Self { sent: 0, steps: raw.fields.iter().map(step).collect() };
+        let any = |raw: &Raw| match raw.source {
+            Place::Pool(pool) if raw.any => {
+                let (first, count) = hosts(pool)?;
+                Some((first, Choice::new(Order::Random, count)?))
+            }
+            _ => None,
+        };
+        let of = |raw: &Raw| Self { sent: 0, steps: raw.fields.iter().map(step).collect(), any: any(raw) };
         bundle.raws.iter().map(of).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Connections and flows end, in order or not.
 
-use crate::code::{End, Instr, Op};
+use crate::code::{Answer, End, Instr, Op};
 use crate::machine::context::{NO_ID, mark as context_mark};
 use crate::transport::conn::State;
 use crate::transport::input::Over;
@@ -68,7 +68,24 @@ impl Shard {
         if owner.is_nobody() {
             return self.release(id);
         }
-        self.fail(owner.context(), why, now, wire);
+        match self.waiting(owner, Op::Probe) {
+            Some(context) => self.answer_probe(context, id, why, now, wire),
+            None => self.fail(owner.context(), why, now, wire),
+        }
+    }
+
+    /// An attempt to connect failed, and the program wants to know how.
+    fn answer_probe(&mut self, context: u32, id: u32, why: Failure, now: u64, wire: &mut impl Wire) {
+        let answer = match why {
+            Failure::Refused | Failure::Reset => Answer::Closed,
+            Failure::Unreachable => Answer::Unreachable,
+            _ => Answer::Filtered,
+        };
+        self.detach(id);
+        self.release(id);
+        self.write(context, self.instruction(context).high(), answer as u64);
+        self.contexts[context].advance();
+        self.wake(self.main_of(context), &mut Input::default(), now, wire);
     }
 
     /// A flow failed at this end: its connections are reset, and it is counted.

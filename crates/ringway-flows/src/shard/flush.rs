@@ -16,7 +16,7 @@ use crate::transport::segment::Outgoing;
 use crate::transport::stray::reset;
 use crate::transport::timer::due;
 
-use super::endpoint::room;
+use super::endpoint::{room, settings_of};
 use super::wire::has_room;
 use super::{Failure, Shard, Wire};
 
@@ -113,8 +113,22 @@ impl Shard {
     /// Sends segment after segment, while TCP has one and the ring has a slot.
     #[inline]
     fn send_all(&mut self, id: u32, side: End, way: Way, now: u64, wire: &mut impl Wire) {
-        let Self { endpoints, queues, incoming, settings, nets, contents, blocks, bundle, tally, .. } = self;
+        let Self {
+            endpoints,
+            queues,
+            incoming,
+            settings,
+            narrow,
+            contexts,
+            nets,
+            contents,
+            blocks,
+            bundle,
+            tally,
+            ..
+        } = self;
         let record = &mut endpoints[id];
+        let settings = settings_of(record, settings, narrow, contexts);
         let room = room(record, incoming, settings);
         let ports = Ports { source: record.tuple.local_port, target: record.tuple.remote_port };
         loop {
@@ -198,12 +212,13 @@ impl Shard {
 
     /// Ends a connection at once. The peer gets a reset, where it needs one.
     pub(super) fn abort(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
-        let Self { endpoints, queues, settings, .. } = self;
+        let Self { endpoints, queues, settings, narrow, contexts, .. } = self;
         let record = &mut endpoints[id];
         if record.owner.is_udp() {
             return;
         }
         let queue = (record.queue != NO_ID).then(|| &queues[record.queue].queue);
+        let settings = settings_of(record, settings, narrow, contexts);
         let room = settings.window;
         if let Some(outgoing) = abort(&mut record.tcp, queue, Now { settings, ns: now, room }) {
             self.send_last(id, &outgoing, wire);
@@ -223,9 +238,22 @@ impl Shard {
         let (side, tuple) = (self.side_of(id), self.endpoints[id].tuple);
         let Some(mac) = self.nets[side as usize].known(tuple.local, tuple.remote) else { return };
         if has_room(wire, side) && self.endpoints[id].queue != NO_ID {
-            let Self { endpoints, queues, incoming, settings, nets, contents, blocks, bundle, tally, .. } =
-                self;
+            let Self {
+                endpoints,
+                queues,
+                incoming,
+                settings,
+                narrow,
+                contexts,
+                nets,
+                contents,
+                blocks,
+                bundle,
+                tally,
+                ..
+            } = self;
             let record = &mut endpoints[id];
+            let settings = settings_of(record, settings, narrow, contexts);
             let room = room(record, incoming, settings);
             let queue = &mut queues[record.queue].queue;
             let outgoing = probe(&mut record.tcp, queue, Now { settings, ns: now, room });

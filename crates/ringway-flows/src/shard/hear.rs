@@ -9,7 +9,7 @@ use crate::transport::input::Now;
 use crate::transport::output::took;
 
 use super::addresses::Addresses;
-use super::endpoint::{DATAGRAM, room};
+use super::endpoint::{DATAGRAM, room, settings_of};
 use super::run::{Input, Step, micros};
 use super::tally::FIRST;
 use super::{Failure, Shard};
@@ -66,8 +66,9 @@ impl Shard {
 
     /// The program took bytes that had waited.
     fn eat(&mut self, endpoint: u32, len: usize, now: u64) {
-        let Self { endpoints, incoming, blocks, settings, touched, .. } = self;
+        let Self { endpoints, incoming, blocks, settings, narrow, contexts, touched, .. } = self;
         let record = &mut endpoints[endpoint];
+        let settings = settings_of(record, settings, narrow, contexts);
         let before = room(record, incoming, settings);
         let waiting = &mut incoming[record.incoming].records;
         waiting.eat(len, blocks);

@@ -86,6 +86,10 @@ pub struct Shard {
     /// By raw packet: how far its fields are.
     raws: Vec<RawState>,
     services: Services,
+    /// Clients don't answer segments for which they have no connection: an attack asks for that.
+    silent: bool,
+    /// What the settings are for clients of connections with a window of their own: by flow and slot.
+    narrow: Vec<(u16, u8, Settings)>,
     /// By pool: its first host, and how its addresses are chosen. `None` for a pool that has no host of its own.
     members: Vec<Option<(u32, Choice)>>,
     /// By pool: the ports of its hosts that are in use.

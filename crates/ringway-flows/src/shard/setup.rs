@@ -9,7 +9,7 @@ use crate::base::hash::{PeerKey, TableKey};
 use crate::base::slab::Slab;
 use crate::base::table::Table;
 use crate::base::wheel::Wheel;
-use crate::code::{self, BUILT_IN, Bundle, MAX_FORMAT, Place};
+use crate::code::{self, BUILT_IN, Bundle, MAX_FORMAT, Op, Place};
 use crate::content::draws::BadShape;
 use crate::content::random::SplitMix64;
 use crate::content::table::Contents;
@@ -105,8 +105,10 @@ impl Shard {
             longest: longest(&bundle),
             contents: Contents::new(key(purpose::CONTENTS).hash([0])),
             nets: [net(&near, &far, shape.macs[0]), net(&far, &near, shape.macs[1])],
-            raws: RawState::all(&bundle),
+            raws: RawState::all(&bundle, |pool| run(&hosts, pool)),
             services: Services::new(&bundle, &hosts),
+            silent: is_silent(&bundle),
+            narrow: narrow(&bundle, settings),
             members: members(&bundle, &hosts),
             pairs: pairs(&bundle, &hosts)?,
             random: SplitMix64(key(purpose::PRIVATE).hash([0])),
@@ -154,6 +156,26 @@ fn sides(bundle: &Bundle, hosts: &Hosts) -> (Vec<u32>, Vec<u32>) {
         servers.extend(pool(&raw.target));
     }
     (clients, servers)
+}
+
+/// Whether an attack leaves answers without an answer: of raw packets, or of connections that it forgets.
+fn is_silent(bundle: &Bundle) -> bool {
+    let forgets = |flow: &code::Flow| {
+        flow.connections.iter().any(|connection| connection.half_open)
+            || flow.client.code.iter().any(|instr| instr.op == Op::Abandon)
+    };
+    bundle.raws.iter().any(|raw| raw.no_reply) || bundle.flows.iter().any(forgets)
+}
+
+fn narrow(bundle: &Bundle, settings: Settings) -> Vec<(u16, u8, Settings)> {
+    let of = |(number, flow): (u16, &code::Flow)| {
+        let window = |(slot, connection): (u8, &code::Connection)| {
+            let window = connection.window?.min(settings.window);
+            Some((number, slot, Settings { window, ..settings }))
+        };
+        (0..).zip(&flow.connections).filter_map(window).collect::<Vec<_>>()
+    };
+    (0..).zip(&bundle.flows).flat_map(of).collect()
 }
 
 fn longest(bundle: &Bundle) -> Vec<u32> {

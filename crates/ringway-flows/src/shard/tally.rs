@@ -61,9 +61,9 @@ pub struct Tally {
     pub challenged: u64,
     /// Segments whose flags made no sense.
     pub nonsense: u64,
-    /// Segments and datagrams for which there was no connection.
+    /// Segments, datagrams and messages of ICMP for which there was no connection.
     pub strays: u64,
-    /// SYNs for which there was no room.
+    /// SYNs, datagrams and early segments for which there was no room.
     pub no_room: u64,
     /// Frames sent, and their bytes.
     pub frames_out: u64,

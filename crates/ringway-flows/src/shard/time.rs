@@ -8,7 +8,7 @@ use crate::transport::conn::mark;
 use crate::transport::input::{Now, Over};
 use crate::transport::timer::{Expiry, expire};
 
-use super::endpoint::{Endpoint, room};
+use super::endpoint::{Endpoint, room, settings_of};
 use super::run::{Input, micros};
 use super::wire::has_room;
 use super::{Failure, Shard, Wire};
@@ -138,9 +138,10 @@ impl Shard {
     }
 
     fn endpoint_due(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
-        let Self { endpoints, queues, incoming, settings, .. } = self;
+        let Self { endpoints, queues, incoming, settings, narrow, contexts, .. } = self;
         let record = &mut endpoints[id];
         record.tcp.take(mark::DELAYING);
+        let settings = settings_of(record, settings, narrow, contexts);
         let room = room(record, incoming, settings);
         let queue = (record.queue != NO_ID).then(|| &mut queues[record.queue].queue);
         match expire(&mut record.tcp, queue, Now { settings, ns: now, room }) {

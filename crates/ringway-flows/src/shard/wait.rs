@@ -129,6 +129,12 @@ impl Shard {
         let context = &self.contexts[id];
         let (flow, end, took) = (context.flow, context.end(), micros(now).wrapping_sub(context.since));
         self.latency(flow, end, super::tally::CONNECT, took);
+        let connections = &self.bundle.flows[usize::from(flow)].connections;
+        if connections.get(usize::from(instr.a)).is_some_and(|connection| connection.half_open) {
+            // It is forgotten before the acknowledgement goes.
+            self.detach(endpoint);
+            self.release(endpoint);
+        }
         Step::Next
     }
 
@@ -220,7 +226,7 @@ impl Shard {
         }
         let endpoint = self.slot(id, instr.a);
         if endpoint == NO_ID {
-            return answer(self, Answer::Closed);
+            return Step::Failed(Failure::Check);
         }
         if self.endpoints[endpoint].tcp.state.is_synchronized() {
             return answer(self, Answer::Open);

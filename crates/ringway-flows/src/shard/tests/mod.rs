@@ -1,5 +1,6 @@
 //! Whole flows in virtual time: a shard with both ends, and a wire between its sides.
 
+mod attacks;
 mod faults;
 mod flows;
 mod rate;
