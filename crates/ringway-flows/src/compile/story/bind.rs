@@ -165,7 +165,10 @@ impl Compiler<'_, '_> {
             ));
         }
         let span = call.name.span;
-        self.chosen.insert(slot, self.region);
+        if self.chosen.insert(slot, (self.region, end)).is_some() {
+            return Err(Diagnostic::new(name.span, "a connection has one port", "a second one for it")
+                .help("put one port into the message that the connection follows"));
+        }
         let reg = self.register(end, span)?;
         self.put(end, Instr::new(Op::Ephemeral, reg, u16::from(slot), 0), span)?;
         self.put(end, Instr::new(Op::Listen, slot, u16::from(reg), 0), span)?;

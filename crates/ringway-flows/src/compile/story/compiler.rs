@@ -35,8 +35,8 @@ pub(super) struct Compiler<'g, 'a> {
     /// The innermost loop or branch around the statement, and how many there were so far.
     pub(super) region: u32,
     pub(super) regions: u32,
-    /// Where the port of a connection was chosen: in which loop or branch.
-    pub(super) chosen: HashMap<u8, u32>,
+    /// Where the port of a connection was chosen, in which loop or branch, and the end that chose it.
+    pub(super) chosen: HashMap<u8, (u32, End)>,
     /// Loops around the statement.
     pub(super) loops: usize,
     /// Inside a branch of `parallel`.

@@ -49,18 +49,11 @@ impl Compiler<'_, '_> {
             )
             .help("open it in front of the loop, or let the other end choose its port with `ephemeral`"));
         }
-        if self.declared.held.contains(&slot) && self.chosen.get(&slot) != Some(&self.region) {
-            return Err(Diagnostic::new(
-                span,
-                "a port that an end chooses is for one connection",
-                "the port was chosen elsewhere",
-            )
-            .help("put its `let` into the same loop or branch, with a name for each connection"));
-        }
         self.used |= 1 << slot;
         let transport = if opening == Opening::Udp { Transport::Udp } else { Transport::Tcp };
         let set = self.settings(opening, settings)?;
         let (opener, client, server, v4, port) = self.sides(slot, span, opening, sides)?;
+        self.port_was_chosen(slot, opener, span)?;
         let register = port.value().is_none() || opening == Opening::Probe;
         let to = if register { ToPort::Register } else { ToPort::Fixed(port.value().unwrap_or(0) as u16) };
         let text = self.global.tables.name(&name.node);
@@ -97,6 +90,28 @@ impl Compiler<'_, '_> {
             self.listen_fixed(span)?;
         }
         Ok(())
+    }
+
+    /// A port that an end chooses belongs to one connection, which the other end opens.
+    fn port_was_chosen(&self, slot: u8, opener: End, span: Span) -> Done {
+        if !self.declared.held.contains(&slot) {
+            return Ok(());
+        }
+        match self.chosen.get(&slot) {
+            Some((region, end)) if *region == self.region && *end != opener => Ok(()),
+            Some((region, _)) if *region == self.region => Err(Diagnostic::new(
+                span,
+                "the end that opens a connection can't choose the port that it goes to",
+                "the same end chose the port",
+            )
+            .help("let the other end choose it, or open the connection from there")),
+            _ => Err(Diagnostic::new(
+                span,
+                "a port that an end chooses is for one connection",
+                "the port was chosen elsewhere",
+            )
+            .help("put its `let` into the same loop or branch, with a name for each connection")),
+        }
     }
 
     /// The instructions that open a connection.
