@@ -76,9 +76,9 @@ impl Sum {
     /// The complement of the sum, host order.
     #[inline]
     pub const fn checksum(self) -> u16 {
-        let once = (self.0 & 0xffff) + (self.0 >> 16);
-        let twice = (once & 0xffff) + (once >> 16);
-        !u16::from_be(twice as u16)
+        // The lower half of this sum has the carry that the upper half gets.
+        let both = self.0.wrapping_add(self.0.rotate_left(16));
+        !u16::from_be((both >> 16) as u16)
     }
 
     /// Adds words in machine order. Both folds keep the value modulo 2^16 - 1.

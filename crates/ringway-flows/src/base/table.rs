@@ -1,21 +1,21 @@
-//! Which record has a key: a table of record numbers, 4 bytes a slot.
+//! Which record has a key: a table of record numbers, 5 bytes a slot.
 //!
-//! A line of 64 bytes has 15 slots and a count. A slot holds the record's id and, in the bits that ids do not need, a tag
-//! from the hash. A record goes into the first line with a free slot, from the line of its hash on. The count of each
-//! full line that it passes grows by one, and shrinks when the record leaves. So a search ends at the first line whose
-//! count is 0, nothing ever moves within a table, and there are no tombstones.
+//! A line of 64 bytes has 12 slots and a count. A slot holds the record's id, and a tag of 8 bits from the hash. A record
+//! goes into the first line with a free slot, from the line of its hash on. The count of each full line that it passes
+//! grows by one, and shrinks when the record leaves. So a search ends at the first line whose count is 0, nothing ever
+//! moves within a table, and there are no tombstones.
 //!
-//! A search compares the tags of a line and asks the caller only about slots with the right one. With 10 million records
-//! a tag has 8 bits, so it asks in vain once in 20 searches.
+//! A search compares all tags of a line at once, and asks the caller only about slots with the right one. It asks in vain
+//! once in 20 searches.
 
 mod lines;
 
 use std::hint::black_box;
 
-use lines::{COUNT, Lines};
+use lines::{Lines, ids};
 
-/// Records for each line at which the table grows: three quarters of its words.
-const FILL: usize = 12;
+/// Records for each line at which the table grows: five sixths of its slots.
+const FILL: usize = 10;
 const FIRST_LINES: usize = 16;
 
 /// Ids of records, found by a 64-bit hash of their key.
@@ -43,7 +43,6 @@ pub struct Table {
     old: Option<(Lines, usize)>,
     len: usize,
     ids: u32,
-    id_bits: u32,
 }
 
 impl Table {
@@ -65,10 +64,8 @@ impl Table {
     /// When `ids` is above [`MAX_IDS`](Self::MAX_IDS).
     pub fn with_room(ids: u32, records: u32) -> Self {
         assert!(ids <= Self::MAX_IDS, "{ids} ids: a table has room for {} ids", Self::MAX_IDS);
-        // A slot holds the id plus one, as 0 is a free slot.
-        let id_bits = u32::BITS - ids.leading_zeros();
         let lines = (records.min(ids) as usize).div_ceil(FILL).next_power_of_two().max(FIRST_LINES);
-        Self { lines: Lines::new(lines), old: None, len: 0, ids, id_bits }
+        Self { lines: Lines::new(lines), old: None, len: 0, ids }
     }
 
     /// Number of records.
@@ -90,20 +87,21 @@ impl Table {
     /// Reads the line of a hash, so that a search soon after finds it in the cache. Does not wait for it.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
-        black_box(self.lines.line(hash as usize)[COUNT]);
+        black_box(self.lines.line(hash as usize)[0]);
     }
 
     /// The record with this hash for which `is_it` is true. `is_it` sees few other records.
     ///
     /// With `|_| true` this is a guess that reads no record: the caller may touch that record early.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        let tag = self.tag(hash);
-        let found = self.lines.find(hash, tag, self.id_bits, &mut is_it);
-        match &self.old {
-            Some((old, _)) if found.is_none() => old.find(hash, tag, self.id_bits, &mut is_it),
-            _ => found,
-        }
+        let found = self.lines.find(hash, &mut is_it);
+        if found.is_none() && self.old.is_some() { self.find_old(hash, is_it) } else { found }
+    }
+
+    #[cold]
+    fn find_old(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        self.old.as_ref()?.0.find(hash, &mut is_it)
     }
 
     /// Adds a record that is not in the table. `hash_of` gives the hash of a record that is.
@@ -116,24 +114,17 @@ impl Table {
         if self.old.is_some() || self.len >= self.lines.len() * FILL {
             self.grow(hash_of);
         }
-        self.lines.insert(hash, self.tag(hash) | (id + 1));
+        self.lines.insert(hash, id);
         self.len += 1;
     }
 
     /// Removes a record. False when it is not there.
     #[inline]
     pub fn remove(&mut self, hash: u64, id: u32) -> bool {
-        let word = self.tag(hash) | id.wrapping_add(1);
         let removed =
-            self.lines.remove(hash, word) || self.old.as_mut().is_some_and(|(old, _)| old.remove(hash, word));
+            self.lines.remove(hash, id) || self.old.as_mut().is_some_and(|(old, _)| old.remove(hash, id));
         self.len -= usize::from(removed);
         removed
-    }
-
-    /// The upper bits of a hash, where a slot has its tag.
-    #[inline]
-    fn tag(&self, hash: u64) -> u32 {
-        (hash >> 32) as u32 >> self.id_bits << self.id_bits
     }
 
     /// Begins to grow, or moves one more line.
@@ -143,11 +134,11 @@ impl Table {
             let larger = Lines::new(self.lines.len() * 2);
             (std::mem::replace(&mut self.lines, larger), 0)
         });
-        let [slots @ .., _] = *old.line(at);
-        for word in slots.into_iter().filter(|&word| word != 0) {
-            let hash = hash_of((word & !(!0 << self.id_bits)) - 1);
-            old.remove(hash, word);
-            self.lines.insert(hash, word);
+        let line = *old.line(at);
+        for id in ids(&line) {
+            let hash = hash_of(id);
+            old.remove(hash, id);
+            self.lines.insert(hash, id);
         }
         if at + 1 < old.len() {
             self.old = Some((old, at + 1));
@@ -264,13 +255,13 @@ mod tests {
         }
         checked.check(ids);
         assert!(checked.table.old.is_none());
-        // 2^13 lines of 64 bytes serve up to 98,304 records, so these need 2^14.
+        // 2^13 lines of 64 bytes serve up to 81,920 records, so these need 2^14.
         assert!(checked.table.bytes() < (64 << 14) + 64);
     }
 
     #[test]
     fn room_given_at_the_start_is_enough() {
-        for records in [0, 1, 191, 192, 193, 10_000] {
+        for records in [0, 1, 159, 160, 161, 10_000] {
             let mut table = Table::with_room(20_000, records);
             let bytes = table.bytes();
             (0..records).for_each(|id| table.insert(spread(id), id, |_| unreachable!("no record moves")));

@@ -46,17 +46,17 @@ pub(crate) struct Context {
     pub(crate) slots: u32,
     /// The number of the block of registers.
     pub(crate) registers: u32,
-    /// The next instruction.
-    pub(crate) pc: u16,
+    /// The next instruction: its place among all programs.
+    pub(crate) pc: u32,
     /// The flow, by its number in the bundle.
     pub(crate) flow: u16,
     /// The limit on waits: one more than the number of a constant; 0 without.
     pub(crate) limit: u16,
     /// See [`mark`].
     pub(crate) marks: u8,
-    /// Attempts of `Retry` that are left, and the instruction behind it, as a distance back.
+    /// Attempts of `Retry` that are left.
     pub(crate) retries: u8,
-    /// The instruction behind the last `Retry`.
+    /// The instruction behind the last `Retry`: its place in the program.
     pub(crate) retry_at: u16,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::code::{Bundle, End, Instr, Op};
 
-/// All instructions, and where each program begins.
+/// All instructions, and where each program begins. Jumps go to places among all instructions.
 #[derive(Debug)]
 pub(crate) struct Programs {
     code: Vec<Instr>,
@@ -10,17 +10,22 @@ pub(crate) struct Programs {
     starts: Vec<u32>,
 }
 
+const END: Instr = Instr { op: Op::End, a: 0, b: 0, c: 0 };
+
 impl Programs {
     pub(crate) fn new(bundle: &Bundle) -> Self {
         let (mut code, mut starts) = (Vec::new(), Vec::new());
         for flow in &bundle.flows {
             for end in [End::Client, End::Server] {
-                starts.push(code.len() as u32);
-                code.extend_from_slice(&flow.program(end).code);
+                let start = code.len() as u32;
+                starts.push(start);
+                let moved = |instr: &Instr| match instr.op {
+                    Op::Jmp | Op::Jz | Op::Jnz | Op::Spawn => Instr { c: instr.c + start, ..*instr },
+                    _ => *instr,
+                };
+                code.extend(flow.program(end).code.iter().map(moved));
             }
         }
-        // Past the end of the last program; the verifier proves that nothing gets there.
-        code.push(Instr::new(Op::End, 0, 0, 0));
         Self { code, starts }
     }
 
@@ -30,10 +35,9 @@ impl Programs {
         self.starts.get(usize::from(flow) * 2 + end as usize).copied().unwrap_or_default()
     }
 
-    /// Instruction `pc` of the program that begins at `start`.
-    #[inline]
-    pub(crate) fn fetch(&self, start: u32, pc: u16) -> Instr {
-        let at = (start as usize + usize::from(pc)).min(self.code.len() - 1);
-        self.code[at]
+    /// An instruction. The end of a program for a place without any, which the verifier rules out.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, pc: u32) -> Instr {
+        self.code.get(pc as usize).copied().unwrap_or(END)
     }
 }

@@ -21,7 +21,24 @@ impl Shard {
     pub fn receive(&mut self, side: End, frame: &[u8], now: u64, wire: &mut impl Wire) {
         self.tally.frames_in += 1;
         self.tally.bytes_in += frame.len() as u64;
-        match self.nets[side as usize].parse(frame) {
+        match self.nets[side as usize].quick(frame) {
+            Some(Arrival { source, target, from, body: Body::Tcp(ports, segment) }) => {
+                let tuple = Tuple {
+                    local: target,
+                    remote: source,
+                    local_port: ports.target,
+                    remote_port: ports.source,
+                };
+                self.segment(side, tuple, from, &segment, now, wire);
+            }
+            _ => self.receive_any(side, frame, now, wire),
+        }
+    }
+
+    /// Takes a frame that is no segment, or not of the most frequent form.
+    #[inline(never)]
+    fn receive_any(&mut self, side: End, frame: &[u8], now: u64, wire: &mut impl Wire) {
+        match self.nets[side as usize].parse_any(frame) {
             Ok(Received::Arrival(arrival)) => self.arrive(side, &arrival, now, wire),
             Ok(Received::Control(control)) => {
                 let net = &mut self.nets[side as usize];
@@ -37,7 +54,6 @@ impl Shard {
         }
     }
 
-    #[inline]
     fn arrive(&mut self, side: End, arrival: &Arrival<'_>, now: u64, wire: &mut impl Wire) {
         let tuple = |local_port, remote_port| Tuple {
             local: arrival.target,
@@ -91,7 +107,7 @@ impl Shard {
     }
 
     /// TCP takes a segment. Blocks all of whose bytes were acknowledged are free.
-    #[inline]
+    #[inline(always)]
     fn take_segment<'a>(&mut self, id: u32, segment: &Segment<'a>, now: u64) -> Outcome<'a> {
         let Self { endpoints, queues, incoming, blocks, settings, narrow, contexts, .. } = self;
         let endpoint = &mut endpoints[id];
@@ -103,7 +119,7 @@ impl Shard {
     }
 
     /// Gives the program what a segment brought, and sends what is due.
-    #[inline]
+    #[inline(always)]
     fn after(&mut self, id: u32, mut outcome: Outcome<'_>, now: u64, wire: &mut impl Wire) {
         if let Some(oddity) = outcome.oddity {
             self.tally.odd(oddity);

@@ -62,8 +62,8 @@ impl Shard {
             self.rows[slots] = Row::default();
         }
         let marks = if end == End::Server { mark::SERVER } else { 0 };
-        self.contexts[id] =
-            Context { started: micros(now), slots, registers, flow, marks, ..Context::default() };
+        let (started, pc) = (micros(now), self.programs.start(flow, end));
+        self.contexts[id] = Context { started, slots, registers, pc, flow, marks, ..Context::default() };
         Some(id)
     }
 

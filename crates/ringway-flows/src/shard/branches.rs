@@ -17,7 +17,7 @@ impl Shard {
             draws,
             slots: context.slots,
             registers: context.registers,
-            pc: instr.c as u16,
+            pc: instr.c,
             flow: context.flow,
             limit: context.limit,
             marks: context.marks & mark::SERVER | mark::BRANCH | mark::QUEUED,

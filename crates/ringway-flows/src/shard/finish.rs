@@ -57,8 +57,7 @@ impl Shard {
 
     /// The instruction at which a context stands.
     pub(super) fn instruction(&self, id: u32) -> Instr {
-        let context = &self.contexts[id];
-        self.programs.fetch(self.programs.start(context.flow, context.end()), context.pc)
+        self.programs.fetch(self.contexts[id].pc)
     }
 
     /// The flow of a connection failed at this end.

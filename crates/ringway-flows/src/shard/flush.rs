@@ -9,54 +9,65 @@ use crate::machine::context::NO_ID;
 use crate::transport::conn::{State, mark};
 use crate::transport::input::Now;
 use crate::transport::net::neighbours::Resolution;
-use crate::transport::net::{Ports, Way};
+use crate::transport::net::{Ports, QuickWay, Way};
 use crate::transport::output::{abort, is_idle, output, probe};
-use crate::transport::queue::{Origin, Queue};
+use crate::transport::queue::{Origin, Piece, Queue};
 use crate::transport::segment::Outgoing;
 use crate::transport::stray::reset;
 use crate::transport::timer::due;
 
-use super::endpoint::{room, settings_of};
+use super::endpoint::{Tuple, room, settings_of};
 use super::wire::has_room;
 use super::{Failure, Shard, Wire};
 
-/// Writes `data` from the queue's stream, from number `seq` on, and returns its sum.
-#[inline]
-pub(super) fn fill(
-    queue: &Queue,
-    seq: u32,
-    data: &mut [u8],
-    bundle: &Bundle,
-    contents: &Contents,
-    blocks: &Blocks,
-) -> Sum {
-    let mut at = 0;
-    let mut known = None;
-    queue.sources(seq, data.len() as u32, |part, skip| {
-        let len = part.len as usize;
-        let out = &mut data[at..at + len];
+/// Where the bytes of streams come from.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a> {
+    pub(super) bundle: &'a Bundle,
+    /// By template: the sum of its bytes.
+    pub(super) sums: &'a [Sum],
+    pub(super) contents: &'a Contents,
+    pub(super) blocks: &'a Blocks,
+}
+
+impl Sources<'_> {
+    /// Writes `data` from the queue's stream, from number `seq` on, and returns its sum.
+    #[inline]
+    pub(super) fn fill(&self, queue: &Queue, seq: u32, data: &mut [u8]) -> Sum {
+        let all = data.len();
+        let (mut at, mut known) = (0, None);
+        queue.sources(seq, all as u32, |part, skip| {
+            let sum = self.copy(part, skip, &mut data[at..at + part.len as usize], all);
+            known = if at == 0 { sum } else { None };
+            at += part.len as usize;
+        });
+        known.unwrap_or_else(|| Sum::new().add_bytes(data))
+    }
+
+    /// Copies a part of the stream. Returns its sum if that is known, and the part is all of `whole` bytes.
+    #[inline]
+    fn copy(&self, part: Piece, skip: u32, out: &mut [u8], whole: usize) -> Option<Sum> {
+        let len = out.len();
         match part.origin {
-            Origin::Data => {
-                let start = (part.start + skip) as usize;
-                out.copy_from_slice(bundle.data.get(start..start + len).unwrap_or_default());
+            Origin::Template => {
+                let template = self.bundle.template(part.start);
+                let start = skip as usize;
+                out.copy_from_slice(template.get(start..start + len).unwrap_or_default());
+                (len == whole && len == template.len())
+                    .then(|| self.sums.get(part.start as usize).copied())
+                    .flatten()
             }
             Origin::Random => {
                 let start = u64::from(part.start + skip);
-                contents.copy(start, out);
-                if at == 0 {
-                    known = Some((len, contents.sum(start, len)));
-                }
+                self.contents.copy(start, out);
+                (len == whole).then(|| Sum::new().add_u16(self.contents.sum(start, len)))
             }
             Origin::Block => {
                 let start = skip as usize;
-                out.copy_from_slice(&blocks[part.start][start..start + len]);
+                out.copy_from_slice(&self.blocks[part.start][start..start + len]);
+                None
             }
         }
-        at += len;
-    });
-    match known {
-        Some((len, sum)) if len == data.len() => Sum::new().add_u16(sum),
-        _ => Sum::new().add_bytes(data),
     }
 }
 
@@ -66,6 +77,13 @@ impl Shard {
     fn side_of(&self, id: u32) -> End {
         let local = self.endpoints[id].tuple.local;
         if self.nets[End::Client as usize].is_near(local) { End::Client } else { End::Server }
+    }
+
+    /// The way that the frames of a connection take, if it is of the most frequent form.
+    #[inline(always)]
+    fn quick_way(&self, tuple: Tuple) -> Option<(End, QuickWay)> {
+        let way = |side: End| Some((side, self.nets[side as usize].quick_way(tuple.local, tuple.remote)?));
+        way(End::Client).or_else(|| way(End::Server))
     }
 
     /// Sends what instructions and segments left to be sent.
@@ -94,25 +112,48 @@ impl Shard {
         let tuple = record.tuple;
         let queue = (record.queue != NO_ID).then(|| &self.queues[record.queue].queue);
         if !is_idle(&record.tcp, queue) {
-            let side = self.side_of(id);
-            let mac = match self.nets[side as usize].resolve(tuple.local, tuple.remote, now) {
-                Resolution::Known(mac) => mac,
-                Resolution::Asking => {
-                    self.asking.push_back(id);
-                    self.endpoints[id].tcp.set(mark::BLOCKED);
-                    return;
+            let (side, way, quick) = match self.quick_way(tuple) {
+                Some((side, quick)) => {
+                    (side, Way { from: tuple.local, to: tuple.remote, mac: quick.mac() }, Some(quick))
                 }
-                Resolution::Unreachable => return self.fail_endpoint(id, Failure::Unreachable, now, wire),
+                None => match self.way(id, tuple, now, wire) {
+                    Some((side, way)) => (side, way, None),
+                    None => return,
+                },
             };
-            let way = Way { from: tuple.local, to: tuple.remote, mac };
-            self.send_all(id, side, way, now, wire);
+            self.send_all(id, side, (way, quick), now, wire);
         }
         self.after_sending(id, now);
     }
 
+    /// The way of a connection's frames, whatever form they have. Without one, they wait for it, or the flow fails.
+    #[inline(never)]
+    fn way(&mut self, id: u32, tuple: Tuple, now: u64, wire: &mut impl Wire) -> Option<(End, Way)> {
+        let side = self.side_of(id);
+        match self.nets[side as usize].resolve(tuple.local, tuple.remote, now) {
+            Resolution::Known(mac) => Some((side, Way { from: tuple.local, to: tuple.remote, mac })),
+            Resolution::Asking => {
+                self.asking.push_back(id);
+                self.endpoints[id].tcp.set(mark::BLOCKED);
+                None
+            }
+            Resolution::Unreachable => {
+                self.fail_endpoint(id, Failure::Unreachable, now, wire);
+                None
+            }
+        }
+    }
+
     /// Sends segment after segment, while TCP has one and the ring has a slot.
-    #[inline]
-    fn send_all(&mut self, id: u32, side: End, way: Way, now: u64, wire: &mut impl Wire) {
+    #[inline(always)]
+    fn send_all(
+        &mut self,
+        id: u32,
+        side: End,
+        (way, quick): (Way, Option<QuickWay>),
+        now: u64,
+        wire: &mut impl Wire,
+    ) {
         let Self {
             endpoints,
             queues,
@@ -124,35 +165,39 @@ impl Shard {
             contents,
             blocks,
             bundle,
+            sums,
             tally,
             ..
         } = self;
+        let sources = Sources { bundle, sums, contents, blocks };
         let record = &mut endpoints[id];
         let settings = settings_of(record, settings, narrow, contexts);
         let room = room(record, incoming, settings);
         let ports = Ports { source: record.tuple.local_port, target: record.tuple.remote_port };
+        let mut queue = (record.queue != NO_ID).then(|| &mut queues[record.queue].queue);
+        let (net, at) = (&nets[side as usize], Now { settings, ns: now, room });
         loop {
-            let queue = (record.queue != NO_ID).then(|| &queues[record.queue].queue);
-            if is_idle(&record.tcp, queue) {
-                break;
-            }
             if !has_room(wire, side) {
                 record.tcp.set(mark::BLOCKED);
                 break;
             }
-            let mut queue = (record.queue != NO_ID).then(|| &mut queues[record.queue].queue);
-            let at = Now { settings, ns: now, room };
             let Some(outgoing) = output(&mut record.tcp, queue.as_deref_mut(), at) else { break };
-            let queue = queue.map(|queue| &*queue);
+            let stream = queue.as_deref();
             wire.send(side, |out| {
-                let len = nets[side as usize].tcp(out, way, ports, &outgoing, |data| match queue {
-                    Some(queue) if !data.is_empty() => {
-                        fill(queue, outgoing.seq, data, bundle, contents, blocks)
-                    }
+                let payload = |data: &mut [u8]| match stream {
+                    Some(queue) if !data.is_empty() => sources.fill(queue, outgoing.seq, data),
                     _ => Sum::new(),
-                });
-                tally.sent(len)
+                };
+                tally.sent(match quick {
+                    Some(quick) if outgoing.syn.is_none() => {
+                        net.quick_tcp(out, quick, ports, &outgoing, payload)
+                    }
+                    _ => net.tcp(out, way, ports, &outgoing, payload),
+                })
             });
+            if is_idle(&record.tcp, queue.as_deref()) {
+                break;
+            }
         }
         if record.tcp.is(mark::BLOCKED) {
             self.block(id);
@@ -167,7 +212,7 @@ impl Shard {
     }
 
     /// Gives an empty queue back, and arms the timer.
-    #[inline]
+    #[inline(always)]
     fn after_sending(&mut self, id: u32, now: u64) {
         let record = &mut self.endpoints[id];
         if record.queue != NO_ID {
@@ -249,9 +294,11 @@ impl Shard {
                 contents,
                 blocks,
                 bundle,
+                sums,
                 tally,
                 ..
             } = self;
+            let sources = Sources { bundle, sums, contents, blocks };
             let record = &mut endpoints[id];
             let settings = settings_of(record, settings, narrow, contexts);
             let room = room(record, incoming, settings);
@@ -260,7 +307,7 @@ impl Shard {
             let way = Way { from: tuple.local, to: tuple.remote, mac };
             let ports = Ports { source: tuple.local_port, target: tuple.remote_port };
             wire.send(side, |out| {
-                let payload = |data: &mut [u8]| fill(queue, outgoing.seq, data, bundle, contents, blocks);
+                let payload = |data: &mut [u8]| sources.fill(queue, outgoing.seq, data);
                 let len = nets[side as usize].tcp(out, way, ports, &outgoing, payload);
                 tally.sent(len)
             });

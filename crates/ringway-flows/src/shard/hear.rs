@@ -28,6 +28,15 @@ impl Shard {
             return step;
         }
         let data = if input.slot == instr.a { input.data } else { &[] };
+        if instr.op == Op::ExpectT
+            && !data.is_empty()
+            && let Some(rest) = self.takes_all(id, instr, data)
+        {
+            input.data = rest;
+            self.contexts[id].retries = 0;
+            self.first_bytes(id, now);
+            return Step::Next;
+        }
         let last = self.is_last(endpoint, !data.is_empty());
         if data.is_empty() && !last && !self.takes_nothing(id, instr) {
             return Step::Wait;
@@ -155,10 +164,25 @@ impl Shard {
             *scratch = Scratch::default();
         }
         let step = matcher.expect(instr, state, scratch, values, data, last);
-        if !data.is_empty() && !contexts[id].is(mark::HEARD) {
-            self.heard(id, now);
+        if !data.is_empty() {
+            self.first_bytes(id, now);
         }
         (step.used, step.verdict)
+    }
+
+    /// What comes behind a template that is expected, when all of it came at once.
+    #[inline]
+    fn takes_all<'a>(&self, id: u32, instr: Instr, data: &'a [u8]) -> Option<&'a [u8]> {
+        let begins = self.contexts[id].matched == MatchState::default();
+        data.strip_prefix(self.bundle.template(instr.c)).filter(|_| begins)
+    }
+
+    /// Notes that bytes of the peer came, if they are the first ones.
+    #[inline]
+    fn first_bytes(&mut self, id: u32, now: u64) {
+        if !self.contexts[id].is(mark::HEARD) {
+            self.heard(id, now);
+        }
     }
 
     /// The first bytes of the peer came.

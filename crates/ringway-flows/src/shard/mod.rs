@@ -39,6 +39,8 @@ mod wire;
 
 use std::collections::VecDeque;
 
+use ringway_wire::checksum::Sum;
+
 use crate::base::blocks::Blocks;
 use crate::base::hash::{PeerKey, TableKey};
 use crate::base::slab::Slab;
@@ -80,6 +82,8 @@ pub struct Shard {
     dists: Vec<Draw>,
     /// By format: the most bytes that it renders.
     longest: Vec<u32>,
+    /// By template: the sum of its bytes.
+    sums: Vec<Sum>,
     contents: Contents,
     /// The networks of the clients and of the servers.
     nets: [Net; 2],

@@ -36,8 +36,14 @@ impl Shard {
         self.traits_of(&self.contexts[id]).slots
     }
 
+    /// Where the program of a context begins.
+    pub(super) fn start_of(&self, id: u32) -> u32 {
+        let context = &self.contexts[id];
+        self.programs.start(context.flow, context.end())
+    }
+
     /// The endpoint of a slot, or `NO_ID`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn slot(&self, id: u32, slot: u8) -> u32 {
         let context = &self.contexts[id];
         match self.has_row(context) {

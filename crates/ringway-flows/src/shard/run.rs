@@ -35,8 +35,6 @@ impl Shard {
     /// Runs a context. Takes what it can of `input`, and leaves the rest there.
     #[inline]
     pub(super) fn run(&mut self, id: u32, input: &mut Input<'_>, now: u64, wire: &mut impl Wire) {
-        let context = &self.contexts[id];
-        let start = self.programs.start(context.flow, context.end());
         let mut fuel = FUEL;
         loop {
             if fuel == 0 {
@@ -46,13 +44,13 @@ impl Shard {
                 break;
             }
             fuel -= 1;
-            let instr = self.programs.fetch(start, self.contexts[id].pc);
+            let instr = self.programs.fetch(self.contexts[id].pc);
             match self.step(id, instr, input, now, wire) {
                 Step::Next => self.contexts[id].advance(),
                 Step::Jump(target) => {
                     let context = &mut self.contexts[id];
                     context.advance();
-                    context.pc = target as u16;
+                    context.pc = target;
                 }
                 Step::Wait => {
                     self.begin_wait(id, instr, now);

@@ -4,6 +4,8 @@ use std::collections::{TryReserveError, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
+use ringway_wire::checksum::Sum;
+
 use crate::base::blocks::Blocks;
 use crate::base::hash::{PeerKey, TableKey};
 use crate::base::slab::Slab;
@@ -103,6 +105,10 @@ impl Shard {
             traits: super::traits::all(&bundle),
             dists: bundle.dists.iter().map(Draw::new).collect::<Result<_, _>>().map_err(SetupError::Draws)?,
             longest: longest(&bundle),
+            sums: (0..)
+                .zip(&bundle.templates)
+                .map(|(at, _)| Sum::new().add_bytes(bundle.template(at)))
+                .collect(),
             contents: Contents::new(key(purpose::CONTENTS).hash([0])),
             nets: [net(&near, &far, shape.macs[0]), net(&far, &near, shape.macs[1])],
             raws: RawState::all(&bundle, |pool| run(&hosts, pool)),

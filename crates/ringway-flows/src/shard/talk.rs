@@ -10,6 +10,7 @@ use crate::transport::net::{Ports, Way};
 use crate::transport::queue::{Origin, Piece, Queue};
 
 use super::addresses::Addresses;
+use super::flush::Sources;
 use super::run::Step;
 use super::wire::has_room;
 use super::{Failure, Shard, Wire};
@@ -19,19 +20,21 @@ const MAX_DATAGRAM: u32 = 1472;
 
 impl Shard {
     /// Puts bytes into the queue of a slot.
+    #[inline]
     pub(super) fn send(&mut self, id: u32, instr: Instr) -> Step {
         let endpoint = self.slot(id, instr.a);
         if endpoint == NO_ID {
             return Step::Failed(Failure::Reset);
         }
+        if instr.op == Op::SendT {
+            let len = self.bundle.templates.get(instr.c as usize).map_or(0, |template| template.len);
+            let piece = Piece { origin: Origin::Template, start: instr.c, len };
+            return if len == 0 || self.push(endpoint, piece) { Step::Next } else { Step::Wait };
+        }
         if !self.queue_has_room(endpoint) {
             return Step::Wait;
         }
         let piece = match instr.op {
-            Op::SendT => {
-                let template = self.bundle.templates.get(instr.c as usize).copied().unwrap_or_default();
-                Some(Piece { origin: Origin::Data, start: template.offset, len: template.len })
-            }
             Op::SendR => {
                 let (len, start) = (self.register(id, instr.low()), self.register(id, instr.third()));
                 u32::try_from(len).ok().map(|len| Piece {
@@ -70,7 +73,7 @@ impl Shard {
                 return Step::Next;
             }
             let part = u64::from(template.len).min(left) as u32;
-            let piece = Piece { origin: Origin::Data, start: template.offset, len: part };
+            let piece = Piece { origin: Origin::Template, start: instr.c, len: part };
             if !self.push(endpoint, piece) {
                 return Step::Wait;
             }
@@ -147,7 +150,7 @@ impl Shard {
     }
 
     /// The queue of an endpoint, which gets one if it has none.
-    #[inline]
+    #[inline(always)]
     pub(super) fn queue_of(&mut self, endpoint: u32) -> Option<u32> {
         let record = &mut self.endpoints[endpoint];
         if record.queue == NO_ID {
@@ -194,14 +197,15 @@ impl Shard {
         if len > MAX_DATAGRAM {
             return Step::Failed(Failure::Check);
         }
-        let Self { nets, queues, contents, blocks, bundle, tally, .. } = self;
+        let Self { nets, queues, contents, blocks, bundle, sums, tally, .. } = self;
+        let sources = Sources { bundle, sums, contents, blocks };
         let way = Way { from: tuple.local, to: tuple.remote, mac };
         let ports = Ports { source: tuple.local_port, target: tuple.remote_port };
         let from = record.tcp.next;
         wire.send(side, |out| {
             let written = nets[side as usize].udp(out, way, ports, len as usize, |data| match queue {
                 NO_ID => Default::default(),
-                queue => super::flush::fill(&queues[queue].queue, from, data, bundle, contents, blocks),
+                queue => sources.fill(&queues[queue].queue, from, data),
             });
             tally.sent(written)
         });

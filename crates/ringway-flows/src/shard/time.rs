@@ -188,10 +188,11 @@ impl Shard {
             self.contexts[id].set(context_mark::EXPIRED);
             return self.run(id, &mut Input::default(), now, wire);
         }
+        let start = self.start_of(id);
         let context = &mut self.contexts[id];
         if instr.op.takes() && context.retries > 0 {
             context.retries -= 1;
-            context.pc = context.retry_at;
+            context.pc = start + u32::from(context.retry_at);
             context.marks &= !(context_mark::ENTERED | context_mark::EXPIRED);
             context.matched = Default::default();
             return self.run(id, &mut Input::default(), now, wire);

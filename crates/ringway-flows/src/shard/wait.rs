@@ -51,8 +51,10 @@ impl Shard {
                 Step::Next
             }
             Op::Retry => {
+                let start = self.start_of(id);
                 let context = &mut self.contexts[id];
-                (context.retries, context.retry_at) = (instr.b.min(255) as u8, context.pc + 1);
+                context.retries = instr.b.min(255) as u8;
+                context.retry_at = (context.pc + 1 - start) as u16;
                 Step::Next
             }
             Op::Port => self.op_port(id, instr),
@@ -91,7 +93,7 @@ impl Shard {
     }
 
     /// Runs what waits for a context's event: the context, and its branches.
-    #[inline]
+    #[inline(always)]
     pub(super) fn wake(&mut self, id: u32, input: &mut Input<'_>, now: u64, wire: &mut impl Wire) {
         if !self.has_branches(id) {
             return self.run(id, input, now, wire);

@@ -10,7 +10,7 @@ use super::seq::{before, not_after};
 const REPEATS: u8 = 3;
 
 /// Takes the acknowledgement of a segment. Returns what ends the processing of the segment.
-#[inline]
+#[inline(always)]
 pub(super) fn acknowledged<'a>(
     conn: &mut Conn,
     queue: Option<&mut Queue>,

@@ -9,7 +9,7 @@ use super::seq::{before, not_after};
 use super::settings::Settings;
 
 /// Takes a segment of the connection. Pieces all of whose bytes are acknowledged go to `gone`.
-#[inline]
+#[inline(always)]
 pub(crate) fn input<'a>(
     conn: &mut Conn,
     queue: Option<&mut Queue>,
@@ -71,7 +71,7 @@ fn over<'a>(conn: &mut Conn, how: Over) -> Outcome<'a> {
 }
 
 /// All states but CLOSED and SYN-SENT.
-#[inline]
+#[inline(always)]
 fn synchronized<'a>(
     conn: &mut Conn,
     queue: Option<&mut Queue>,

@@ -33,7 +33,7 @@ pub(crate) fn is_idle(conn: &Conn, queue: Option<&Queue>) -> bool {
 }
 
 /// The next segment that may go now. To be called until there is none.
-#[inline]
+#[inline(always)]
 pub(crate) fn output(conn: &mut Conn, queue: Option<&mut Queue>, now: Now<'_>) -> Option<Outgoing> {
     match conn.state {
         State::Closed => None,
@@ -46,7 +46,7 @@ pub(crate) fn output(conn: &mut Conn, queue: Option<&mut Queue>, now: Now<'_>) -
 }
 
 /// An acknowledgement without bytes, if one must go now. `max` is the number behind the last one that was sent.
-#[inline]
+#[inline(always)]
 fn ack(conn: &mut Conn, max: u32, now: Now<'_>) -> Option<Outgoing> {
     let due = conn.take(mark::ACK_NOW);
     due.then(|| {
@@ -88,7 +88,7 @@ fn syn(conn: &Conn, now: Now<'_>) -> Outgoing {
 }
 
 /// A segment with the acknowledgement and window of now.
-#[inline]
+#[inline(always)]
 fn segment(conn: &Conn, now: Now<'_>, seq: u32, len: u16, flags: u8) -> Outgoing {
     let window = (now.room >> conn.our_shift).min(0xffff) as u16;
     Outgoing { seq, ack: conn.expected, window, flags, len, syn: None }
@@ -104,7 +104,7 @@ pub(crate) fn took(conn: &mut Conn, before: u32, now: Now<'_>) {
 }
 
 /// Bytes and FIN of the stream, as far as the windows reach.
-#[inline]
+#[inline(always)]
 fn stream(conn: &mut Conn, queue: &mut Queue, now: Now<'_>) -> Option<Outgoing> {
     let (mss, window) = (u32::from(conn.mss), conn.peer_window());
     if queue.resend {
@@ -129,7 +129,7 @@ fn stream(conn: &mut Conn, queue: &mut Queue, now: Now<'_>) -> Option<Outgoing> 
 }
 
 /// The segment of `len` bytes from `seq` on, with FIN if nothing comes behind them. Without bytes it is FIN.
-#[inline]
+#[inline(always)]
 fn part(conn: &mut Conn, queue: &mut Queue, now: Now<'_>, seq: u32, len: u32) -> Outgoing {
     let end = seq.wrapping_add(len);
     let mut flags = flag::ACK;

@@ -10,9 +10,9 @@ pub(crate) const PIECES: usize = 7;
 /// Where bytes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Origin {
-    /// The bundle's data, from an offset on.
+    /// A template of the bundle, by its number.
     #[default]
-    Data,
+    Template,
     /// The table of random bytes, from a place on.
     Random,
     /// A block of the pool, from its beginning.
@@ -24,7 +24,7 @@ pub(crate) enum Origin {
 pub(crate) struct Piece {
     /// Where they come from.
     pub(crate) origin: Origin,
-    /// The offset, place or number of the block.
+    /// The number of the template, the place, or the number of the block.
     pub(crate) start: u32,
     /// How many there are.
     pub(crate) len: u32,
@@ -166,7 +166,7 @@ mod tests {
                 out.push(match part.origin {
                     Origin::Block => (2, part.start * 10_000 + k),
                     Origin::Random => (1, part.start + k),
-                    Origin::Data => (0, part.start + k),
+                    Origin::Template => (0, part.start + k),
                 });
             }
         });
@@ -185,7 +185,7 @@ mod tests {
             for (what, origin, at, len) in steps {
                 if what > 0 {
                     let (origin, code, from) = match origin {
-                        0 => (Origin::Data, 0, at),
+                        0 => (Origin::Template, 0, at),
                         1 => (Origin::Random, 1, at),
                         _ => (Origin::Block, 2, at),
                     };

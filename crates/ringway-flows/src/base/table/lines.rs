@@ -1,8 +1,9 @@
 //! Lines of slots: a search, an insertion and a removal each begin at the line of a hash.
 
-/// Words of a line. The last one is the count.
+/// Words of a line: an id for each slot, a tag of one byte for each slot, and the count.
 pub(super) const WORDS: usize = 16;
-pub(super) const COUNT: usize = WORDS - 1;
+pub(super) const SLOTS: usize = 12;
+const COUNT: usize = WORDS - 1;
 
 /// A power of two of lines, each in one cache line.
 #[derive(Debug)]
@@ -26,53 +27,54 @@ impl Lines {
     }
 
     /// The line of a number, modulo the number of lines.
-    #[inline]
+    #[inline(always)]
     pub(super) fn line(&self, line: usize) -> &[u32; WORDS] {
         let at = self.first + (line & self.mask) * WORDS;
         self.words[at..].first_chunk().expect("each line is whole")
     }
 
-    #[inline]
+    #[inline(always)]
     fn line_mut(&mut self, line: usize) -> &mut [u32; WORDS] {
         let at = self.first + (line & self.mask) * WORDS;
         self.words[at..].first_chunk_mut().expect("each line is whole")
     }
 
-    #[inline]
-    pub(super) fn find(
-        &self,
-        hash: u64,
-        tag: u32,
-        id_bits: u32,
-        is_it: &mut impl FnMut(u32) -> bool,
-    ) -> Option<u32> {
-        let id_mask = !(!0 << id_bits);
-        for step in 0..=self.mask {
+    #[inline(always)]
+    pub(super) fn find(&self, hash: u64, is_it: &mut impl FnMut(u32) -> bool) -> Option<u32> {
+        let line = self.line(hash as usize);
+        match among(line, tag(hash), is_it) {
+            None if passed(line) => self.find_behind(hash, is_it),
+            Some(slot) => Some(line[slot]),
+            None => None,
+        }
+    }
+
+    /// Searches the lines behind the first one.
+    #[cold]
+    fn find_behind(&self, hash: u64, is_it: &mut impl FnMut(u32) -> bool) -> Option<u32> {
+        for step in 1..=self.mask {
             let line = self.line((hash as usize).wrapping_add(step));
-            let mut hits = hits(line, |word| word & !id_mask == tag);
-            while hits != 0 {
-                let id_plus_one = line[hits.trailing_zeros() as usize] & id_mask;
-                if id_plus_one != 0 && is_it(id_plus_one - 1) {
-                    return Some(id_plus_one - 1);
-                }
-                hits &= hits - 1;
+            if let Some(slot) = among(line, tag(hash), is_it) {
+                return Some(line[slot]);
             }
-            if line[COUNT] == 0 {
+            if !passed(line) {
                 break;
             }
         }
         None
     }
 
-    /// Puts a word into the first free slot. There is one, as tables grow in time.
+    /// Puts an id into the first free slot. There is one, as tables grow in time.
     #[inline]
-    pub(super) fn insert(&mut self, hash: u64, word: u32) {
+    pub(super) fn insert(&mut self, hash: u64, id: u32) {
         let mut at = hash as usize;
         loop {
             let line = self.line_mut(at);
-            let free = hits(line, |word| word == 0);
+            let free = hits(line, 0);
             if free != 0 {
-                line[free.trailing_zeros() as usize] = word;
+                let slot = free.trailing_zeros() as usize / 8;
+                line[slot] = id;
+                line[SLOTS + slot / 4] |= tag(hash) << (slot % 4 * 8);
                 return;
             }
             line[COUNT] += 1;
@@ -80,18 +82,18 @@ impl Lines {
         }
     }
 
-    /// Frees the slot with this word, and the counts of the lines before it.
+    /// Frees the slot with this id, and the counts of the lines before it.
     #[inline]
-    pub(super) fn remove(&mut self, hash: u64, word: u32) -> bool {
+    pub(super) fn remove(&mut self, hash: u64, id: u32) -> bool {
         for step in 0..=self.mask {
             let line = self.line_mut((hash as usize).wrapping_add(step));
-            let hits = hits(line, |slot| slot == word);
-            if hits != 0 {
-                line[hits.trailing_zeros() as usize] = 0;
+            if let Some(slot) = among(line, tag(hash), &mut |other| other == id) {
+                line[slot] = 0;
+                line[SLOTS + slot / 4] &= !(0xff << (slot % 4 * 8));
                 (0..step).for_each(|step| self.line_mut((hash as usize).wrapping_add(step))[COUNT] -= 1);
                 return true;
             }
-            if line[COUNT] == 0 {
+            if !passed(line) {
                 break;
             }
         }
@@ -99,12 +101,51 @@ impl Lines {
     }
 }
 
-/// A bit for each slot of a line that fits. Without branches, so that the compiler compares several slots at once.
-#[inline]
-fn hits(line: &[u32; WORDS], fits: impl Fn(u32) -> bool) -> u32 {
-    let mut hits = 0;
-    for (at, &word) in line[..COUNT].iter().enumerate() {
-        hits |= u32::from(fits(word)) << at;
+/// The ids of a line's slots that are not free.
+pub(super) fn ids(line: &[u32; WORDS]) -> impl Iterator<Item = u32> {
+    let free = hits(line, 0);
+    (0..SLOTS).filter(move |slot| free >> (slot * 8) & 0xff == 0).map(|slot| line[slot])
+}
+
+/// The tag of a hash: not 0, which marks a free slot.
+#[inline(always)]
+const fn tag(hash: u64) -> u32 {
+    let tag = (hash >> 56) as u32;
+    if tag == 0 { 1 } else { tag }
+}
+
+/// Whether records for which a line had no room are behind it.
+#[inline(always)]
+const fn passed(line: &[u32; WORDS]) -> bool {
+    line[COUNT] != 0
+}
+
+/// The first slot of a line with a tag for whose id `is_it` is true.
+#[inline(always)]
+fn among(line: &[u32; WORDS], tag: u32, is_it: &mut impl FnMut(u32) -> bool) -> Option<usize> {
+    let mut hits = hits(line, tag);
+    while hits != 0 {
+        let slot = hits.trailing_zeros() as usize / 8 % SLOTS;
+        if is_it(line[slot]) {
+            return Some(slot);
+        }
+        hits &= hits - 1;
     }
-    hits
+    None
+}
+
+/// The slots of a line with a tag: the highest bit of a byte for each.
+#[inline(always)]
+fn hits(line: &[u32; WORDS], tag: u32) -> u128 {
+    let tags = tag * 0x0101_0101;
+    let word = |at: usize| zeros(line[SLOTS + at] ^ tags);
+    let [a, b, c] = [word(0), word(1), word(2)];
+    u128::from(u64::from(a) | u64::from(b) << 32) | u128::from(c) << 64
+}
+
+/// The highest bit of each byte that is 0. Nothing is carried from one byte to the next.
+#[inline(always)]
+const fn zeros(bytes: u32) -> u32 {
+    const LOW: u32 = 0x7f7f_7f7f;
+    !(((bytes & LOW) + LOW) | bytes | LOW)
 }

@@ -11,10 +11,10 @@ use super::{Net, Ports, Way};
 use crate::transport::segment::Outgoing;
 
 /// A shorter frame is filled up with zeros (IEEE 802.3, without check sequence).
-const MIN_FRAME: usize = 60;
+pub(super) const MIN_FRAME: usize = 60;
 /// Routers that a packet may pass.
 pub(super) const HOPS: u8 = 64;
-const DONT_FRAGMENT: u16 = 0x4000;
+pub(super) const DONT_FRAGMENT: u16 = 0x4000;
 
 /// Where an IP packet goes.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ impl Net {
     /// Writes a frame with a segment. `payload` writes the bytes of the stream, and gives their sum.
     ///
     /// The length of the frame, or 0 when the buffer is too short for it.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn tcp(
         &self,
         buf: &mut [u8],
@@ -101,13 +101,22 @@ impl Net {
     fn packet(&self, buf: &mut [u8], way: Way, protocol: IpProtocol, len: usize) -> Option<(usize, u64)> {
         let (from, to) = (self.hosts.host(way.from), self.hosts.host(way.to));
         let message = Message { protocol, len, hops: HOPS };
+        if let (Some(source), Some(target)) = (from.v4(), to.v4()) {
+            return self.v4(buf, from, way.mac, (source, target), message);
+        }
+        self.packet_v6(buf, (from, to), way.mac, message)
+    }
+
+    #[inline(never)]
+    fn packet_v6(
+        &self,
+        buf: &mut [u8],
+        (from, to): (Host<'_>, Host<'_>),
+        mac: [u8; 6],
+        message: Message,
+    ) -> Option<(usize, u64)> {
         match (from.address(), to.address()) {
-            (IpAddr::V4(source), IpAddr::V4(target)) => {
-                self.v4(buf, from, way.mac, (source, target), message)
-            }
-            (IpAddr::V6(source), IpAddr::V6(target)) => {
-                self.v6(buf, from, way.mac, (source, target), message)
-            }
+            (IpAddr::V6(source), IpAddr::V6(target)) => self.v6(buf, from, mac, (source, target), message),
             _ => None,
         }
     }

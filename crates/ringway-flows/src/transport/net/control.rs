@@ -68,9 +68,16 @@ impl Net {
     }
 
     /// Learns from traffic of a host of the far side, unless a gateway stands before it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn heard(&mut self, source: HostId, mac: [u8; 6]) {
-        if !self.neighbours.knows(source, mac) && self.gateway(source).is_none() {
+        if !self.neighbours.knows(source, mac) {
+            self.heard_new(source, mac);
+        }
+    }
+
+    #[cold]
+    fn heard_new(&mut self, source: HostId, mac: [u8; 6]) {
+        if self.gateway(source).is_none() {
             self.has_news |= self.neighbours.learn(Neighbour::Host(source), mac, true);
         }
     }
@@ -86,10 +93,10 @@ impl Net {
     /// The family of a host that a gateway leads to.
     #[inline]
     fn gateway(&self, to: HostId) -> Option<bool> {
-        let (v4, v6) = (self.gateway.v4.is_some(), self.gateway.v6.is_some());
-        if !v4 && !v6 {
+        if self.gateway.is_none() {
             return None;
         }
+        let (v4, v6) = (self.gateway.v4.is_some(), self.gateway.v6.is_some());
         let is_v4 = self.hosts.is_v4(to);
         (if is_v4 { v4 } else { v6 }).then_some(is_v4)
     }

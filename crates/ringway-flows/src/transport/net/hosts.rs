@@ -40,6 +40,19 @@ struct Run {
     vlans: Option<Vlans>,
 }
 
+/// A run of IPv4 addresses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run4 {
+    pub(super) first: u32,
+    /// The last address minus the first one.
+    pub(super) span: u32,
+    /// The number of the first host.
+    pub(super) id: HostId,
+    pub(super) pool: u32,
+    /// Whether its hosts have neither a VLAN nor hardware addresses of their own.
+    pub(super) is_plain: bool,
+}
+
 /// Where a run lies among the addresses of its family.
 #[derive(Clone, Copy, Debug)]
 struct Place<A> {
@@ -137,6 +150,14 @@ impl Hosts {
         Some(())
     }
 
+    /// All runs of IPv4 addresses.
+    pub(super) fn runs_v4(&self) -> impl Iterator<Item = Run4> {
+        self.v4.iter().map(|&Place { first, span, run }| {
+            let Run { id, pool, macs, vlans, .. } = self.runs[run as usize];
+            Run4 { first, span, id: HostId(id), pool, is_plain: macs.is_none() && vlans.is_none() }
+        })
+    }
+
     /// How many hosts there are.
     pub(crate) const fn len(&self) -> u32 {
         self.len
@@ -229,6 +250,12 @@ impl Host<'_> {
     #[inline]
     pub(crate) const fn pool(&self) -> u32 {
         self.run.pool
+    }
+
+    /// Its address, if it is one of IPv4.
+    #[inline]
+    pub(crate) fn v4(&self) -> Option<Ipv4Addr> {
+        self.run.is_v4.then(|| Ipv4Addr::from((self.run.first as u32).wrapping_add(self.offset)))
     }
 
     /// Its address.

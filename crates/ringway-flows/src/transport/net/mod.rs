@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`hosts`] | numbers of all emulated addresses, their pools, hardware addresses and VLANs |
 //! | [`received`] | what frames hold |
-//! | `parse` | received frames, with every check: `link` of Ethernet, `segment` of TCP and UDP; `quick` for most of them |
+//! | `parse` | received frames, with every check: `link` of Ethernet, `segment` of TCP and UDP; `quick` for most of them, also of those that leave |
 //! | [`refused`] | why frames go no further, with counters |
 //! | `build` | frames with TCP and UDP; `words` has headers in registers |
 //! | `raw` | packets of attacks, from templates |
@@ -14,6 +14,8 @@
 //! Frames and times are arguments. Nothing allocates for each frame.
 
 use std::sync::Arc;
+
+use ringway_wire::MacAddr;
 
 mod arp;
 mod build;
@@ -37,6 +39,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use hosts::{Host, HostId, Hosts};
 use neighbours::Neighbours;
+use quick::Plain;
+pub(crate) use quick::QuickWay;
 use refused::Refusals;
 
 /// Routers that lead to all hosts of the far side. A family without one has its far hosts on the link.
@@ -46,6 +50,14 @@ pub(crate) struct Gateway {
     pub(crate) v4: Option<Ipv4Addr>,
     /// The IPv6 router.
     pub(crate) v6: Option<Ipv6Addr>,
+}
+
+impl Gateway {
+    /// Whether there is no router: each host of the far side is a neighbour.
+    #[inline]
+    pub(crate) const fn is_none(&self) -> bool {
+        self.v4.is_none() && self.v6.is_none()
+    }
 }
 
 /// Which hosts a port stands for, and which it talks to.
@@ -65,6 +77,10 @@ pub(crate) struct Net {
     sides: Box<[Side]>,
     /// The port's own hardware address.
     mac: [u8; 6],
+    /// The same, as a number.
+    own: u64,
+    /// Hosts whose frames go the quick way.
+    plain: Plain,
     gateway: Gateway,
     neighbours: Neighbours,
     /// A hardware address came to be known.
@@ -105,8 +121,19 @@ impl Net {
         let pools = sides.near.iter().chain(sides.far).max().map_or(0, |&last| last as usize + 1);
         let side = |pool| Side { near: sides.near.contains(&pool), far: sides.far.contains(&pool) };
         let neighbours = Neighbours::new(hosts.len());
+        let plain = Plain::new(&hosts, |pool| side(pool).near, |pool| side(pool).far);
         let sides = (0..).take(pools).map(side).collect();
-        Self { hosts, sides, mac, gateway, neighbours, has_news: false, refusals: Refusals::default() }
+        Self {
+            hosts,
+            sides,
+            mac,
+            own: MacAddr(mac).to_u64(),
+            plain,
+            gateway,
+            neighbours,
+            has_news: false,
+            refusals: Refusals::default(),
+        }
     }
 
     /// The emulated hosts.

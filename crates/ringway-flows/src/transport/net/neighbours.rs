@@ -121,13 +121,24 @@ impl Neighbours {
         }
     }
 
+    /// The hardware address of a host, if it is known.
+    #[inline]
+    pub(crate) fn host(&self, host: HostId) -> Option<[u8; 6]> {
+        self.number(host).map(|number| MacAddr::from_u64(number).0)
+    }
+
+    /// The hardware address of a host as a number, if it is known.
+    #[inline]
+    pub(crate) fn number(&self, HostId(id): HostId) -> Option<u64> {
+        let page = self.pages.get(id as usize / PAGE)?.as_ref()?;
+        let word = page[id as usize % PAGE];
+        (word & !MAC == KNOWN).then_some(word & MAC)
+    }
+
     /// The hardware address of a neighbour, if it is known.
     pub(crate) fn known(&self, who: Neighbour) -> Option<[u8; 6]> {
         let word = match who {
-            Neighbour::Host(HostId(id)) => {
-                let page = self.pages.get(id as usize / PAGE)?.as_ref()?;
-                page[id as usize % PAGE]
-            }
+            Neighbour::Host(host) => return self.host(host),
             Neighbour::Gateway { is_v4, vlan } => {
                 self.gateways[usize::from(!is_v4)][usize::from(vlan) % VLANS]
             }
@@ -147,9 +158,15 @@ impl Neighbours {
 
     /// Whether a host is known to have a hardware address.
     #[inline]
-    pub(crate) fn knows(&self, HostId(id): HostId, mac: [u8; 6]) -> bool {
+    pub(crate) fn knows(&self, host: HostId, mac: [u8; 6]) -> bool {
+        self.knows_number(host, MacAddr(mac).to_u64())
+    }
+
+    /// The same, with the address as a number.
+    #[inline]
+    pub(crate) fn knows_number(&self, HostId(id): HostId, mac: u64) -> bool {
         let page = self.pages.get(id as usize / PAGE).and_then(Option::as_ref);
-        page.is_some_and(|page| page[id as usize % PAGE] == KNOWN | MacAddr(mac).to_u64())
+        page.is_some_and(|page| page[id as usize % PAGE] == KNOWN | mac)
     }
 
     /// Takes in a neighbour's hardware address. `replaces` lets it replace another one that is known.

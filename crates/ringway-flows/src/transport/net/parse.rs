@@ -14,15 +14,20 @@ impl Net {
     /// Why the frame goes no further.
     #[inline]
     pub(crate) fn parse<'a>(&mut self, frame: &'a [u8]) -> Result<Received<'a>, Refused> {
-        if let Some(arrival) = quick::segment(self, frame) {
-            self.heard(arrival.source, arrival.from);
-            return Ok(Received::Arrival(arrival));
-        }
-        self.parse_any(frame)
+        self.quick(frame).map_or_else(|| self.parse_any(frame), |arrival| Ok(Received::Arrival(arrival)))
     }
 
+    /// Reads a segment of the most frequent form. `None` for any other frame, which [`parse_any`](Self::parse_any) takes.
+    #[inline(always)]
+    pub(crate) fn quick<'a>(&mut self, frame: &'a [u8]) -> Option<Arrival<'a>> {
+        let arrival = quick::segment(self, frame)?;
+        self.heard(arrival.source, arrival.from);
+        Some(arrival)
+    }
+
+    /// Reads any frame. See [`parse`](Self::parse).
     #[inline(never)]
-    fn parse_any<'a>(&mut self, frame: &'a [u8]) -> Result<Received<'a>, Refused> {
+    pub(crate) fn parse_any<'a>(&mut self, frame: &'a [u8]) -> Result<Received<'a>, Refused> {
         let received = self.read(frame);
         match received {
             Ok(Received::Arrival(Arrival { source, from, body: Body::Tcp(..) | Body::Udp(..), .. })) => {

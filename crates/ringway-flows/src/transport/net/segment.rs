@@ -36,7 +36,7 @@ pub(super) fn udp(bytes: &[u8], pseudo: PseudoHeader) -> Result<Body<'_>, Refuse
 }
 
 /// Largest segment and shift of windows from the options of a SYN. Behind an option with a wrong length nothing counts.
-fn options(mut bytes: &[u8]) -> (u16, Option<u8>) {
+pub(super) fn options(mut bytes: &[u8]) -> (u16, Option<u8>) {
     let (mut mss, mut shift) = (0, None);
     loop {
         match *bytes {

@@ -23,14 +23,17 @@ pub(super) const fn pair(high: u16, low: u16) -> u32 {
     (high as u32) << 16 | low as u32
 }
 
+/// A sum in 16 bits. Half of each addition has the carry that the other half gets.
+#[inline]
+pub(super) const fn fold(sum: u64) -> u32 {
+    let sum = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
+    sum.wrapping_add(sum.rotate_left(16)) >> 16
+}
+
 /// The Internet checksum of a sum (RFC 1071). 2^16 counts as 1, so all folds keep it.
 #[inline]
 pub(super) const fn checksum(sum: u64) -> u16 {
-    let sum = (sum & 0xffff_ffff) + (sum >> 32);
-    let sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    !(sum as u16)
+    !(fold(sum) as u16)
 }
 
 #[cfg(test)]

@@ -217,7 +217,7 @@ impl Host {
         let queue = self.queue.get_or_insert_with(|| Queue::new(next, congestion));
         while self.pushed < self.program.bytes {
             let len = self.program.piece.min(self.program.bytes - self.pushed);
-            if !queue.push(Piece { origin: Origin::Data, start: self.pushed, len }) {
+            if !queue.push(Piece { origin: Origin::Template, start: self.pushed, len }) {
                 return;
             }
             self.pushed += len;

@@ -1,0 +1,84 @@
+//! Frames that arrive on the quick way.
+
+use ringway_wire::MacAddr;
+use ringway_wire::checksum::Sum;
+
+use super::{HEADERS, IPV4, NUMBER_OF_TCP, TCP};
+use crate::transport::net::received::{Arrival, Body};
+use crate::transport::net::segment::options;
+use crate::transport::net::words::{fold, sum};
+use crate::transport::net::{Net, Ports};
+use crate::transport::segment::{Segment, flag};
+
+/// Reads a segment. `None` for any other frame, and for one that the long way refuses.
+#[inline(always)]
+pub(crate) fn segment<'a>(net: &Net, frame: &'a [u8]) -> Option<Arrival<'a>> {
+    let head = frame.first_chunk::<HEADERS>()?;
+    let is_plain = half(head, 12) == 0x0800
+        && head[IPV4] == 0x45
+        && half(head, IPV4 + 6) & 0x3fff == 0
+        && head[IPV4 + 9] == NUMBER_OF_TCP;
+    // The shortest total length has both headers.
+    let len = usize::from(half(head, IPV4 + 2)).checked_sub(HEADERS - IPV4)?;
+    let rest = frame.get(HEADERS..HEADERS + len)?;
+    if !is_plain || !is_right(head, rest) {
+        return None;
+    }
+    let flags = head[TCP + 13];
+    let (mut data, mut mss, mut shift) = (rest, 0, None);
+    if head[TCP + 12] >> 4 != 5 {
+        let (list, behind) =
+            rest.split_at_checked((usize::from(head[TCP + 12] >> 4) * 4).checked_sub(HEADERS - TCP)?)?;
+        data = behind;
+        if flags & flag::SYN != 0 {
+            (mss, shift) = options(list);
+        }
+    }
+    let (source, target) = net.plain.arriving(word(head, IPV4 + 12), word(head, IPV4 + 16))?;
+    let from = long(head, 6) >> 16;
+    if long(head, 0) >> 16 != net.own
+        || !net.neighbours.knows_number(source, from) && !MacAddr::from_u64(from).is_unicast()
+    {
+        return None;
+    }
+    let [_, _, from @ ..] = from.to_be_bytes();
+    let ports = Ports { source: half(head, TCP), target: half(head, TCP + 2) };
+    let segment = Segment {
+        seq: word(head, TCP + 4),
+        ack: word(head, TCP + 8),
+        window: half(head, TCP + 14),
+        flags,
+        mss,
+        shift,
+        data,
+    };
+    Some(Arrival { source, target, from, body: Body::Tcp(ports, segment) })
+}
+
+/// Whether both checksums are right. `data` is all behind the shortest header of TCP. The header of IPv4 counts for its own, and its addresses for that of TCP too.
+#[inline(always)]
+fn is_right(head: &[u8; HEADERS], data: &[u8]) -> bool {
+    // In the machine's order: a sum of ones only is the same in each order.
+    let at = |place| u32::from_ne_bytes([head[place], head[place + 1], head[place + 2], head[place + 3]]);
+    let addresses = sum([at(IPV4 + 12), at(IPV4 + 16)]);
+    let ip = sum([at(IPV4), at(IPV4 + 4), at(IPV4 + 8)]) + addresses;
+    let tcp = sum([at(TCP), at(TCP + 4), at(TCP + 8), at(TCP + 12), at(TCP + 16)]) + addresses;
+    let pseudo = (u16::from(NUMBER_OF_TCP) + (HEADERS - TCP + data.len()) as u16).to_be();
+    let data = if data.is_empty() { 0 } else { u16::to_be(!Sum::new().add_bytes(data).checksum()) };
+    fold(ip) == 0xffff && fold(tcp + u64::from(pseudo) + u64::from(data)) == 0xffff
+}
+
+#[inline(always)]
+fn word(head: &[u8; HEADERS], at: usize) -> u32 {
+    u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]])
+}
+
+#[inline(always)]
+fn long(head: &[u8; HEADERS], at: usize) -> u64 {
+    u64::from(word(head, at)) << 32 | u64::from(word(head, at + 4))
+}
+
+#[inline(always)]
+fn half(head: &[u8; HEADERS], at: usize) -> u16 {
+    u16::from_be_bytes([head[at], head[at + 1]])
+}
