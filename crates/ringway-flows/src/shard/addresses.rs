@@ -1,21 +1,35 @@
-//! Addresses of a flow's connections.
+//! Addresses of a flow's connections, for messages that have them in their text.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
+use crate::base::slab::Slab;
 use crate::code::{End, MAX_CONNECTIONS};
+use crate::machine::context::Context;
+use crate::transport::net::hosts::Hosts;
 
-/// Addresses of connections, by slot and end.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Addresses(pub(super) [[IpAddr; 2]; MAX_CONNECTIONS]);
+use super::endpoint::{Endpoint, Row, Tuple};
 
-impl Default for Addresses {
-    fn default() -> Self {
-        Self([[IpAddr::V4(Ipv4Addr::UNSPECIFIED); 2]; MAX_CONNECTIONS])
-    }
+/// Where the addresses of a flow's connections are found, when a message has one.
+#[derive(Clone, Copy)]
+pub(super) struct Addresses<'a> {
+    pub(super) context: &'a Context,
+    /// Whether the context's connections are in a row.
+    pub(super) has_row: bool,
+    /// Of the connection that the message goes over.
+    pub(super) present: Tuple,
+    pub(super) rows: &'a Slab<Row>,
+    pub(super) endpoints: &'a Slab<Endpoint>,
+    pub(super) hosts: &'a Hosts,
 }
 
-impl Addresses {
+impl Addresses<'_> {
+    /// The address of a connection's side. A connection that is not open yet has the addresses of the present one.
     pub(super) fn of(&self, slot: u8, end: End) -> IpAddr {
-        self.0[usize::from(slot) % MAX_CONNECTIONS][end as usize]
+        let id = match self.has_row {
+            true => self.rows[self.context.slots].slots[usize::from(slot) % MAX_CONNECTIONS],
+            false => self.context.slots,
+        };
+        let tuple = self.endpoints.get(id).map_or(self.present, |endpoint| endpoint.tuple);
+        self.hosts.address(if self.context.end() == end { tuple.local } else { tuple.remote })
     }
 }

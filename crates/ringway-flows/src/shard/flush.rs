@@ -189,10 +189,8 @@ impl Shard {
                     _ => Sum::new(),
                 };
                 tally.sent(match quick {
-                    Some(quick) if outgoing.syn.is_none() => {
-                        net.quick_tcp(out, quick, ports, &outgoing, payload)
-                    }
-                    _ => net.tcp(out, way, ports, &outgoing, payload),
+                    Some(quick) => net.quick_tcp(out, quick, ports, &outgoing, payload),
+                    None => net.tcp(out, way, ports, &outgoing, payload),
                 })
             });
             if is_idle(&record.tcp, queue.as_deref()) {

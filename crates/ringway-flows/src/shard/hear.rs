@@ -141,22 +141,25 @@ impl Shard {
         (data, last): (&[u8], bool),
         now: u64,
     ) -> (usize, Verdict) {
-        let context = &self.contexts[id];
+        let Self { bundle, contents, registers: all, contexts, traits, rows, endpoints, nets, .. } = self;
+        let context = contexts[id];
         let (end, block) = (context.end(), context.registers);
-        let registers = self.traits[usize::from(context.flow) * 2 + end as usize].registers;
-        let tuple = self.endpoints[endpoint].tuple;
-        let addresses = match instr.op {
-            Op::ExpectV | Op::ExpectP => self.addresses(id, end, tuple.local, tuple.remote),
-            _ => Addresses::default(),
+        let traits = traits[usize::from(context.flow) * 2 + end as usize];
+        let addresses = Addresses {
+            context: &context,
+            has_row: traits.has_row(),
+            present: endpoints[endpoint].tuple,
+            rows,
+            endpoints,
+            hosts: nets[0].hosts(),
         };
-        let Self { bundle, contents, registers: all, contexts, .. } = self;
         let matcher = Matcher {
             bundle: &*bundle,
             random: &*contents,
             end,
             address: |slot, end| addresses.of(slot, end),
         };
-        let (values, scratch) = all.split(block, registers);
+        let (values, scratch) = all.split(block, traits.registers);
         let state = &mut contexts[id].matched;
         let mut none = Scratch::default();
         let scratch = scratch.unwrap_or(&mut none);

@@ -1,10 +1,9 @@
 //! Instructions that send bytes.
 
 use crate::base::blocks::SIZES;
-use crate::code::{End, Instr, Op};
+use crate::code::{Instr, Op};
 use crate::machine::context::NO_ID;
 use crate::machine::message::{MatchState, Matcher};
-use crate::transport::net::hosts::HostId;
 use crate::transport::net::neighbours::Resolution;
 use crate::transport::net::{Ports, Way};
 use crate::transport::queue::{Origin, Piece, Queue};
@@ -84,13 +83,31 @@ impl Shard {
     /// Renders a format into blocks.
     fn render(&mut self, id: u32, endpoint: u32, instr: Instr) -> Result<Piece, Step> {
         let longest = self.longest.get(instr.c as usize).copied().unwrap_or_default() as usize;
-        let context = &self.contexts[id];
+        let Self {
+            bundle,
+            contents,
+            registers: all,
+            blocks,
+            scratch,
+            contexts,
+            traits,
+            rows,
+            endpoints,
+            nets,
+            ..
+        } = self;
+        let context = &contexts[id];
         let (end, block) = (context.end(), context.registers);
-        let tuple = self.endpoints[endpoint].tuple;
-        let addresses = self.addresses(id, end, tuple.local, tuple.remote);
-        let registers = self.traits[usize::from(self.contexts[id].flow) * 2 + end as usize].registers;
-        let Self { bundle, contents, registers: all, blocks, scratch, .. } = self;
-        let (values, _) = all.split(block, registers);
+        let traits = traits[usize::from(context.flow) * 2 + end as usize];
+        let addresses = Addresses {
+            context,
+            has_row: traits.has_row(),
+            present: endpoints[endpoint].tuple,
+            rows,
+            endpoints,
+            hosts: nets[0].hosts(),
+        };
+        let (values, _) = all.split(block, traits.registers);
         let matcher = Matcher {
             bundle: &*bundle,
             random: &*contents,
@@ -160,23 +177,6 @@ impl Shard {
             record.queue = queue;
         }
         Some(record.queue)
-    }
-
-    /// The addresses of a flow's connections, for messages that have them in their text.
-    #[cold]
-    pub(super) fn addresses(&self, id: u32, end: End, local: HostId, remote: HostId) -> Addresses {
-        let hosts = self.nets[0].hosts();
-        let slots = self.traits[usize::from(self.contexts[id].flow) * 2 + end as usize].slots;
-        let mut all = Addresses::default();
-        for slot in 0..slots {
-            for side in [End::Client, End::Server] {
-                // A connection that is not open yet has the addresses of the present one.
-                let fallback = if side == end { local } else { remote };
-                let host = self.host_of(id, slot, side).unwrap_or(fallback);
-                all.0[usize::from(slot)][side as usize] = hosts.address(host);
-            }
-        }
-        all
     }
 
     /// Sends the datagram that a slot's queue holds.

@@ -212,7 +212,7 @@ pub(super) fn seal(buf: &mut [u8], len: usize) -> usize {
 
 /// The options of a SYN, and their length: the largest segment, and the shift of windows behind one byte of nothing.
 #[inline]
-fn options(syn: Option<(u16, Option<u8>)>) -> ([u32; 2], usize) {
+pub(super) fn options(syn: Option<(u16, Option<u8>)>) -> ([u32; 2], usize) {
     let segment = |mss| pair(0x0204, mss);
     match syn {
         None => ([0, 0], 0),

@@ -68,16 +68,8 @@ impl Net {
     }
 
     /// Learns from traffic of a host of the far side, unless a gateway stands before it.
-    #[inline(always)]
     pub(super) fn heard(&mut self, source: HostId, mac: [u8; 6]) {
-        if !self.neighbours.knows(source, mac) {
-            self.heard_new(source, mac);
-        }
-    }
-
-    #[cold]
-    fn heard_new(&mut self, source: HostId, mac: [u8; 6]) {
-        if self.gateway(source).is_none() {
+        if !self.neighbours.knows(source, mac) && self.gateway(source).is_none() {
             self.has_news |= self.neighbours.learn(Neighbour::Host(source), mac, true);
         }
     }

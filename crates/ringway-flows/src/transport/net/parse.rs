@@ -20,8 +20,10 @@ impl Net {
     /// Reads a segment of the most frequent form. `None` for any other frame, which [`parse_any`](Self::parse_any) takes.
     #[inline(always)]
     pub(crate) fn quick<'a>(&mut self, frame: &'a [u8]) -> Option<Arrival<'a>> {
-        let arrival = quick::segment(self, frame)?;
-        self.heard(arrival.source, arrival.from);
+        let (arrival, is_known) = quick::segment(self, frame)?;
+        if !is_known {
+            self.heard(arrival.source, arrival.from);
+        }
         Some(arrival)
     }
 

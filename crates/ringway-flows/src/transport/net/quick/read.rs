@@ -10,9 +10,10 @@ use crate::transport::net::words::{fold, sum};
 use crate::transport::net::{Net, Ports};
 use crate::transport::segment::{Segment, flag};
 
-/// Reads a segment. `None` for any other frame, and for one that the long way refuses.
+/// Reads a segment, and tells whether its sender is known to have the hardware address from which it came. `None` for any other frame, and
+/// for one that the long way refuses.
 #[inline(always)]
-pub(crate) fn segment<'a>(net: &Net, frame: &'a [u8]) -> Option<Arrival<'a>> {
+pub(crate) fn segment<'a>(net: &Net, frame: &'a [u8]) -> Option<(Arrival<'a>, bool)> {
     let head = frame.first_chunk::<HEADERS>()?;
     let is_plain = half(head, 12) == 0x0800
         && head[IPV4] == 0x45
@@ -36,9 +37,8 @@ pub(crate) fn segment<'a>(net: &Net, frame: &'a [u8]) -> Option<Arrival<'a>> {
     }
     let (source, target) = net.plain.arriving(word(head, IPV4 + 12), word(head, IPV4 + 16))?;
     let from = long(head, 6) >> 16;
-    if long(head, 0) >> 16 != net.own
-        || !net.neighbours.knows_number(source, from) && !MacAddr::from_u64(from).is_unicast()
-    {
+    let is_known = net.neighbours.knows_number(source, from);
+    if long(head, 0) >> 16 != net.own || !is_known && !MacAddr::from_u64(from).is_unicast() {
         return None;
     }
     let [_, _, from @ ..] = from.to_be_bytes();
@@ -52,7 +52,7 @@ pub(crate) fn segment<'a>(net: &Net, frame: &'a [u8]) -> Option<Arrival<'a>> {
         shift,
         data,
     };
-    Some(Arrival { source, target, from, body: Body::Tcp(ports, segment) })
+    Some((Arrival { source, target, from, body: Body::Tcp(ports, segment) }, is_known))
 }
 
 /// Whether both checksums are right. `data` is all behind the shortest header of TCP. The header of IPv4 counts for its own, and its addresses for that of TCP too.

@@ -3,9 +3,9 @@
 use ringway_wire::checksum::Sum;
 
 use super::{HEADERS, IPV4, NUMBER_OF_TCP, TCP};
-use crate::transport::net::build::{DONT_FRAGMENT, HOPS, MIN_FRAME};
+use crate::transport::net::build::{DONT_FRAGMENT, HOPS, MIN_FRAME, options};
 use crate::transport::net::hosts::HostId;
-use crate::transport::net::words::{checksum, pair, sum};
+use crate::transport::net::words::{checksum, pair, put, sum};
 use crate::transport::net::{Net, Ports};
 use crate::transport::segment::Outgoing;
 
@@ -36,7 +36,7 @@ impl Net {
         Some(QuickWay { source, target, to })
     }
 
-    /// Writes a frame with a segment that is no SYN, as [`tcp`](Self::tcp) does: the length of the frame, or 0 for a buffer that is too short.
+    /// Writes a frame with a segment, as [`tcp`](Self::tcp) does: the length of the frame, or 0 for a buffer that is too short.
     #[inline(always)]
     pub(crate) fn quick_tcp(
         &self,
@@ -48,20 +48,24 @@ impl Net {
     ) -> usize {
         let len = usize::from(outgoing.len);
         let Some((head, rest)) = buf.split_first_chunk_mut::<HEADERS>() else { return 0 };
-        let Some(pad) = rest.first_chunk_mut::<{ MIN_FRAME - HEADERS }>() else { return 0 };
-        *pad = [0; MIN_FRAME - HEADERS];
+        let Some(pad) = rest.first_chunk_mut::<8>() else { return 0 };
+        // A SYN has options and no data; a short frame has zeros.
+        let (words, options) = if outgoing.syn.is_some() { options(outgoing.syn) } else { ([0, 0], 0) };
+        put(pad, words);
         let data = match rest.get_mut(..len) {
-            Some([]) => 0,
+            Some([]) => sum(words),
             Some(data) => u64::from(!payload(data).checksum()),
             None => return 0,
         };
-        let total = (HEADERS - IPV4) as u32 + u32::from(outgoing.len);
+        let len = len + options;
+        let total = (HEADERS - IPV4 + len) as u32;
         let addresses = sum([way.source, way.target]);
         let (first, second) = (0x4500_0000 | total, u32::from(DONT_FRAGMENT));
         let third = u32::from(HOPS) << 24 | u32::from(NUMBER_OF_TCP) << 16;
         let third = third | u32::from(checksum(sum([first, second, third]) + addresses));
         let ports = pair(ports.source, ports.target);
-        let flags = pair(((HEADERS - TCP) as u16) << 10 | u16::from(outgoing.flags), outgoing.window);
+        let offset = (HEADERS - TCP + options) as u16;
+        let flags = pair(offset << 10 | u16::from(outgoing.flags), outgoing.window);
         let pseudo = u64::from(NUMBER_OF_TCP) + u64::from(total) - (TCP - IPV4) as u64;
         let sum = checksum(sum([ports, outgoing.seq, outgoing.ack, flags]) + addresses + pseudo + data);
         let own = self.own;
