@@ -23,6 +23,8 @@ pub(crate) mod mark {
     pub(crate) const BRANCH: u8 = 0x10;
     /// Bytes of the peer came.
     pub(crate) const HEARD: u8 = 0x20;
+    /// The connections are in a row: there are several, or the program has branches.
+    pub(crate) const ROW: u8 = 0x40;
     /// The record is free.
     pub(crate) const GONE: u8 = 0x80;
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::base::slab::Slab;
 use crate::code::{End, MAX_CONNECTIONS};
-use crate::machine::context::Context;
+use crate::machine::context::{Context, mark};
 use crate::transport::net::hosts::Hosts;
 
 use super::endpoint::{Endpoint, Row, Tuple};
@@ -13,8 +13,6 @@ use super::endpoint::{Endpoint, Row, Tuple};
 #[derive(Clone, Copy)]
 pub(super) struct Addresses<'a> {
     pub(super) context: &'a Context,
-    /// Whether the context's connections are in a row.
-    pub(super) has_row: bool,
     /// Of the connection that the message goes over.
     pub(super) present: Tuple,
     pub(super) rows: &'a Slab<Row>,
@@ -25,7 +23,7 @@ pub(super) struct Addresses<'a> {
 impl Addresses<'_> {
     /// The address of a connection's side. A connection that is not open yet has the addresses of the present one.
     pub(super) fn of(&self, slot: u8, end: End) -> IpAddr {
-        let id = match self.has_row {
+        let id = match self.context.is(mark::ROW) {
             true => self.rows[self.context.slots].slots[usize::from(slot) % MAX_CONNECTIONS],
             false => self.context.slots,
         };

@@ -137,7 +137,7 @@ impl Shard {
             }
         }
         if !owner.is_nobody() && self.concerns(owner, &outcome) {
-            self.wake(owner.context(), &mut input, now, wire);
+            self.wake_at_once(owner.context(), &mut input, now, wire);
             if !input.data.is_empty() && self.belongs(id, owner) {
                 let eaten = outcome.data.len() - input.data.len();
                 if !self.keep(id, &mut outcome, eaten, now) {
@@ -151,7 +151,10 @@ impl Shard {
                 self.flush(id, now, wire);
                 self.end_connection(id, how, now, wire);
             }
-            None => self.touch(id),
+            None => {
+                self.touched.pop_if(|last| *last == id);
+                self.flush(id, now, wire);
+            }
         }
         self.flush_touched(now, wire);
     }

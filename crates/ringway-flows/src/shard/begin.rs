@@ -62,6 +62,7 @@ impl Shard {
             self.rows[slots] = Row::default();
         }
         let marks = if end == End::Server { mark::SERVER } else { 0 };
+        let marks = marks | if traits.has_row() { mark::ROW } else { 0 };
         let (started, pc) = (micros(now), self.programs.start(flow, end));
         self.contexts[id] = Context { started, slots, registers, pc, flow, marks, ..Context::default() };
         Some(id)
@@ -154,7 +155,7 @@ impl Shard {
     }
 
     /// The endpoint of a connection.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, tuple: Tuple, is_udp: bool) -> Option<u32> {
         let hash = self.places.hash(tuple.words(is_udp));
         let is_it = |id: u32| {

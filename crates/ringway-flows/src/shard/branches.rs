@@ -20,7 +20,7 @@ impl Shard {
             pc: instr.c,
             flow: context.flow,
             limit: context.limit,
-            marks: context.marks & mark::SERVER | mark::BRANCH | mark::QUEUED,
+            marks: context.marks & (mark::SERVER | mark::ROW) | mark::BRANCH | mark::QUEUED,
             ..Context::default()
         };
         self.rows[context.slots].branches[usize::from(instr.a) % MAX_BRANCHES] = branch;

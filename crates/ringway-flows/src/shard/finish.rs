@@ -179,7 +179,7 @@ impl Shard {
             self.forget_one(branch);
         }
         let context = self.contexts[id];
-        if self.has_row(&context) {
+        if context.is(context_mark::ROW) {
             self.rows.give(context.slots);
         }
         self.registers.give(context.registers);

@@ -147,7 +147,6 @@ impl Shard {
         let traits = traits[usize::from(context.flow) * 2 + end as usize];
         let addresses = Addresses {
             context: &context,
-            has_row: traits.has_row(),
             present: endpoints[endpoint].tuple,
             rows,
             endpoints,

@@ -22,13 +22,9 @@ impl Shard {
     }
 
     #[inline]
-    pub(super) fn has_row(&self, context: &Context) -> bool {
-        self.traits_of(context).has_row()
-    }
-
-    #[inline]
     pub(super) fn has_branches(&self, id: u32) -> bool {
-        self.traits_of(&self.contexts[id]).branches
+        let context = &self.contexts[id];
+        context.is(mark::ROW) && self.traits_of(context).branches
     }
 
     /// How many connections the flow of a context may have.
@@ -46,7 +42,7 @@ impl Shard {
     #[inline(always)]
     pub(super) fn slot(&self, id: u32, slot: u8) -> u32 {
         let context = &self.contexts[id];
-        match self.has_row(context) {
+        match context.is(mark::ROW) {
             true => self.rows[context.slots].slots[usize::from(slot) % crate::code::MAX_CONNECTIONS],
             false => context.slots,
         }
@@ -56,7 +52,7 @@ impl Shard {
     #[inline]
     pub(super) fn set_slot(&mut self, id: u32, slot: u8, endpoint: u32) {
         let context = self.contexts[id];
-        match self.has_row(&context) {
+        match context.is(mark::ROW) {
             true => {
                 self.rows[context.slots].slots[usize::from(slot) % crate::code::MAX_CONNECTIONS] = endpoint
             }
@@ -73,7 +69,7 @@ impl Shard {
     /// The branches of a context that run.
     pub(super) fn branches_of(&self, id: u32) -> [Option<u32>; MAX_BRANCHES] {
         let context = &self.contexts[id];
-        match self.has_row(context) {
+        match context.is(mark::ROW) {
             true => self.rows[context.slots].branches.map(|branch| (branch != NO_ID).then_some(branch)),
             false => [None; MAX_BRANCHES],
         }

@@ -33,8 +33,14 @@ pub(super) struct Input<'a> {
 
 impl Shard {
     /// Runs a context. Takes what it can of `input`, and leaves the rest there.
-    #[inline]
+    #[inline(never)]
     pub(super) fn run(&mut self, id: u32, input: &mut Input<'_>, now: u64, wire: &mut impl Wire) {
+        self.run_at_once(id, input, now, wire);
+    }
+
+    /// The same, without a call.
+    #[inline(always)]
+    pub(super) fn run_at_once(&mut self, id: u32, input: &mut Input<'_>, now: u64, wire: &mut impl Wire) {
         let mut fuel = FUEL;
         loop {
             if fuel == 0 {

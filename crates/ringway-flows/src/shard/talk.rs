@@ -6,7 +6,7 @@ use crate::machine::context::NO_ID;
 use crate::machine::message::{MatchState, Matcher};
 use crate::transport::net::neighbours::Resolution;
 use crate::transport::net::{Ports, Way};
-use crate::transport::queue::{Origin, Piece, Queue};
+use crate::transport::queue::{Origin, Piece};
 
 use super::addresses::Addresses;
 use super::flush::Sources;
@@ -101,7 +101,6 @@ impl Shard {
         let traits = traits[usize::from(context.flow) * 2 + end as usize];
         let addresses = Addresses {
             context,
-            has_row: traits.has_row(),
             present: endpoints[endpoint].tuple,
             rows,
             endpoints,
@@ -173,7 +172,7 @@ impl Shard {
         if record.queue == NO_ID {
             let queue = self.queues.take()?;
             let window = self.settings.congestion(record.tcp.mss);
-            self.queues[queue].queue = Queue::new(record.tcp.next, window);
+            self.queues[queue].queue.reset(record.tcp.next, window);
             record.queue = queue;
         }
         Some(record.queue)

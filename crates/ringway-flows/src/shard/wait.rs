@@ -93,10 +93,16 @@ impl Shard {
     }
 
     /// Runs what waits for a context's event: the context, and its branches.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn wake(&mut self, id: u32, input: &mut Input<'_>, now: u64, wire: &mut impl Wire) {
+        self.wake_at_once(id, input, now, wire);
+    }
+
+    /// The same, without a call: for segments.
+    #[inline(always)]
+    pub(super) fn wake_at_once(&mut self, id: u32, input: &mut Input<'_>, now: u64, wire: &mut impl Wire) {
         if !self.has_branches(id) {
-            return self.run(id, input, now, wire);
+            return self.run_at_once(id, input, now, wire);
         }
         for member in self.members_of(id).into_iter().flatten() {
             if !self.contexts[member].is(mark::GONE) {

@@ -60,17 +60,19 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// An empty queue of a connection that goes on at `next`. `congestion` is the first window in bytes.
+    #[cfg(test)]
     pub(crate) fn new(next: u32, congestion: u32) -> Self {
-        Self {
-            base: next,
-            end: next,
-            max: next,
-            recover: next.wrapping_sub(1),
-            congestion,
-            threshold: u32::MAX,
-            timed: next,
-            ..Self::default()
-        }
+        let mut queue = Self::default();
+        queue.reset(next, congestion);
+        queue
+    }
+
+    /// Makes it the empty queue of another connection.
+    #[inline]
+    pub(crate) fn reset(&mut self, next: u32, congestion: u32) {
+        (self.base, self.end, self.max, self.timed) = (next, next, next, next);
+        (self.recover, self.threshold, self.congestion) = (next.wrapping_sub(1), u32::MAX, congestion);
+        (self.timed_at, self.since, self.resend, self.first, self.count) = (None, 0, false, 0, 0);
     }
 
     /// Whether another piece has room.
@@ -85,8 +87,8 @@ impl Queue {
         if !self.has_room() || (self.end.wrapping_sub(self.base) as u64 + u64::from(piece.len)) >= 1 << 31 {
             return false;
         }
-        let at = (self.first as usize + self.count as usize) % PIECES;
-        self.pieces[at] = piece;
+        let at = self.first as usize + self.count as usize;
+        self.pieces[if at < PIECES { at } else { at - PIECES }] = piece;
         self.count += 1;
         self.end = self.end.wrapping_add(piece.len);
         true
@@ -105,7 +107,7 @@ impl Queue {
             self.base = behind;
             // It stays near, so that it compares.
             self.recover = later(self.recover, behind.wrapping_sub(1));
-            self.first = (self.first + 1) % PIECES as u8;
+            self.first = if self.first as usize == PIECES - 1 { 0 } else { self.first + 1 };
             self.count -= 1;
         }
     }

@@ -70,9 +70,7 @@ impl Lines {
         let mut at = hash as usize;
         loop {
             let line = self.line_mut(at);
-            let free = hits(line, 0);
-            if free != 0 {
-                let slot = free.trailing_zeros() as usize / 8;
+            if let Some(slot) = among(line, 0, &mut |_| true) {
                 line[slot] = id;
                 line[SLOTS + slot / 4] |= tag(hash) << (slot % 4 * 8);
                 return;
@@ -103,8 +101,8 @@ impl Lines {
 
 /// The ids of a line's slots that are not free.
 pub(super) fn ids(line: &[u32; WORDS]) -> impl Iterator<Item = u32> {
-    let free = hits(line, 0);
-    (0..SLOTS).filter(move |slot| free >> (slot * 8) & 0xff == 0).map(|slot| line[slot])
+    let used = move |slot: &usize| line[SLOTS + slot / 4] >> (slot % 4 * 8) & 0xff != 0;
+    (0..SLOTS).filter(used).map(|slot| line[slot])
 }
 
 /// The tag of a hash: not 0, which marks a free slot.
@@ -123,29 +121,30 @@ const fn passed(line: &[u32; WORDS]) -> bool {
 /// The first slot of a line with a tag for whose id `is_it` is true.
 #[inline(always)]
 fn among(line: &[u32; WORDS], tag: u32, is_it: &mut impl FnMut(u32) -> bool) -> Option<usize> {
-    let mut hits = hits(line, tag);
-    while hits != 0 {
-        let slot = hits.trailing_zeros() as usize / 8 % SLOTS;
-        if is_it(line[slot]) {
-            return Some(slot);
+    let (first, last) = hits(line, tag);
+    for (mut hits, from) in [(first, 0), (last, 8)] {
+        while hits != 0 {
+            let slot = from + hits.trailing_zeros() as usize / 8;
+            if is_it(line[slot]) {
+                return Some(slot);
+            }
+            hits &= hits - 1;
         }
-        hits &= hits - 1;
     }
     None
 }
 
-/// The slots of a line with a tag: the highest bit of a byte for each.
+/// The slots of a line with a tag, the first eight and the last four: the highest bit of a byte for each.
 #[inline(always)]
-fn hits(line: &[u32; WORDS], tag: u32) -> u128 {
-    let tags = tag * 0x0101_0101;
-    let word = |at: usize| zeros(line[SLOTS + at] ^ tags);
-    let [a, b, c] = [word(0), word(1), word(2)];
-    u128::from(u64::from(a) | u64::from(b) << 32) | u128::from(c) << 64
+fn hits(line: &[u32; WORDS], tag: u32) -> (u64, u64) {
+    let tags = u64::from(tag) * 0x0101_0101_0101_0101;
+    let word = |at: usize| u64::from(line[SLOTS + at]);
+    (zeros((word(0) | word(1) << 32) ^ tags), zeros(word(2) ^ tags) & 0xffff_ffff)
 }
 
 /// The highest bit of each byte that is 0. Nothing is carried from one byte to the next.
 #[inline(always)]
-const fn zeros(bytes: u32) -> u32 {
-    const LOW: u32 = 0x7f7f_7f7f;
+const fn zeros(bytes: u64) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     !(((bytes & LOW) + LOW) | bytes | LOW)
 }
