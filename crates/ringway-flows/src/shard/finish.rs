@@ -2,7 +2,7 @@
 
 use crate::code::{Answer, End, Instr, Op};
 use crate::machine::context::{NO_ID, mark as context_mark};
-use crate::transport::conn::State;
+use crate::transport::conn::{State, mark};
 use crate::transport::input::Over;
 use crate::transport::queue::{Origin, Piece};
 
@@ -15,7 +15,7 @@ impl Shard {
     pub(super) fn end_connection(&mut self, id: u32, how: Over, now: u64, wire: &mut impl Wire) {
         let owner = self.endpoints[id].owner;
         if owner.is_nobody() {
-            return self.release(id);
+            return self.release_unless_blocked(id);
         }
         match how {
             Over::Closed | Over::Reopened => {
@@ -25,11 +25,19 @@ impl Shard {
                     self.detach(id);
                 }
                 if self.endpoints[id].owner.is_nobody() {
-                    self.release(id);
+                    self.release_unless_blocked(id);
                 }
             }
             Over::Reset => self.was_reset(id, owner, now, wire),
             Over::Refused => self.fail_endpoint(id, Failure::Refused, now, wire),
+        }
+    }
+
+    /// A connection goes, unless its last acknowledgement waits for a slot of a ring: the timer ends it when that has gone.
+    fn release_unless_blocked(&mut self, id: u32) {
+        let tcp = &self.endpoints[id].tcp;
+        if !(tcp.is(mark::BLOCKED) && tcp.state == State::TimeWait) {
+            self.release(id);
         }
     }
 

@@ -9,6 +9,7 @@
 //! | `flush` | segments and datagrams go |
 //! | `finish` | a connection or a flow ends, in order or not |
 //! | `time` | timers |
+//! | `warm` | records of a batch of frames come into the cache |
 //! | `setup` | all of it is made from a bundle |
 
 pub mod access;
@@ -35,6 +36,7 @@ mod tests;
 mod time;
 mod traits;
 mod wait;
+mod warm;
 mod wire;
 
 use std::collections::VecDeque;
@@ -68,6 +70,7 @@ pub use latency::Latency;
 pub use reasons::Failure;
 pub use setup::{SetupError, Shape};
 pub use tally::{EndTally, Tally};
+pub use warm::BATCH;
 pub use wire::Wire;
 
 /// All flows of one worker.

@@ -143,5 +143,7 @@ fn a_short_ring_loses_nothing() {
     bed.run(600 * SECOND, |_| 1);
     let [client, server] = &bed.shard.tally().flows[0];
     assert_eq!((client.complete, server.complete), (20, 20), "{:?}", bed.shard.tally());
+    let tally = bed.shard.tally();
+    assert_eq!((tally.strays, tally.retransmitted), (0, 0), "the last acknowledgement waits for a slot, too");
     bed.is_empty();
 }

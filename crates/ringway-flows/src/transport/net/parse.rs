@@ -2,10 +2,11 @@
 
 use ringway_wire::{Arp, EtherType, IpProtocol, Ipv4, Ipv6};
 
+use super::hosts::HostId;
 use super::link::{Link, Packet};
 use super::received::{Arrival, Body, Received};
 use super::refused::Refused;
-use super::{Net, arp, icmp, ndp, quick, segment};
+use super::{Net, Ports, arp, icmp, ndp, quick, segment};
 
 impl Net {
     /// Reads a frame, and counts it when it is refused. Traffic of the far side teaches the hardware address of its sender.
@@ -25,6 +26,12 @@ impl Net {
             self.heard(arrival.source, arrival.from);
         }
         Some(arrival)
+    }
+
+    /// The hosts and ports of a frame, without any check: this side's host first. `None` for frames of rarer forms.
+    #[inline(always)]
+    pub(crate) fn glance(&self, frame: &[u8]) -> Option<(HostId, HostId, Ports)> {
+        quick::glance(self, frame)
     }
 
     /// Reads any frame. See [`parse`](Self::parse).

@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 pub(super) use hosts::Plain;
-pub(super) use read::segment;
+pub(super) use read::{glance, segment};
 pub(crate) use write::QuickWay;
 
 /// Ethernet, IPv4 and TCP.
