@@ -17,6 +17,7 @@ pub mod fd;
 pub mod foreign_bell;
 pub mod futex;
 pub mod hold;
+pub mod huge_pages;
 pub mod jump;
 pub mod libbpf;
 pub mod linker;

@@ -2,6 +2,8 @@
 
 use std::collections::TryReserveError;
 
+use ringway_sys::huge_pages::ask_for_huge_pages;
+
 /// A record that lends the slab a word while it is free.
 pub trait Record: Default {
     /// The word. Its value matters only to the slab, and only while the record is free.
@@ -15,7 +17,7 @@ const END: u32 = u32::MAX;
 /// the cache.
 ///
 /// Address space for all records is reserved at the start, so records never move. The kernel gives memory when a record is
-/// first used. A record keeps what it held: the caller clears it, and has a generation in it if old ids may come up.
+/// first used, in huge pages where it has some. A record keeps what it held: the caller clears it, and has a generation in it if old ids may come up.
 ///
 /// ```
 /// use ringway_flows::base::slab::{Record, Slab};
@@ -56,6 +58,7 @@ impl<T: Record> Slab<T> {
     pub fn new(limit: u32) -> Result<Self, TryReserveError> {
         let mut records = Vec::new();
         records.try_reserve_exact(limit as usize)?;
+        ask_for_huge_pages(records.spare_capacity_mut());
         Ok(Self { records, free: END, used: 0, limit })
     }
 

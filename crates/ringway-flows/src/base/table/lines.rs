@@ -1,5 +1,7 @@
 //! Lines of slots: a search, an insertion and a removal each begin at the line of a hash.
 
+use ringway_sys::huge_pages::ask_for_huge_pages;
+
 /// Words of a line: an id for each slot, a tag of one byte for each slot, and the count.
 pub(super) const WORDS: usize = 16;
 pub(super) const SLOTS: usize = 12;
@@ -17,7 +19,8 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn new(lines: usize) -> Self {
         // The kernel gives zeros page by page, when a line is first used.
-        let words = vec![0; lines * WORDS + WORDS - 1];
+        let mut words = vec![0; lines * WORDS + WORDS - 1];
+        ask_for_huge_pages(&mut words);
         let first = words.as_ptr().align_offset(64).min(WORDS - 1);
         Self { words, first, mask: lines - 1 }
     }
