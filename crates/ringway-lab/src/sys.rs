@@ -60,6 +60,13 @@ pub(super) fn send(fd: &OwnedFd, frame: &[u8]) -> io::Result<usize> {
     usize::try_from(n).map_err(|_| io::Error::last_os_error())
 }
 
+/// Without what the kernel says beside the frame.
+pub(super) fn receive_plain(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the slice is writable for its length.
+    let n = unsafe { libc::recv(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+    usize::try_from(n).map_err(|_| io::Error::last_os_error())
+}
+
 /// What one receive brought.
 #[derive(Debug)]
 pub(super) struct Received {
