@@ -67,6 +67,7 @@ bench:
 	$(CARGO) run --release --quiet -p ringway-cli -- bench l3
 	$(CARGO) run --release --quiet -p ringway-cli -- bench tester
 	$(CARGO) run --release --quiet -p ringway-cli -- bench engine
+	$(CARGO) run --release --quiet -p ringway-cli -- bench flows
 	$(CARGO) build --release --quiet -p ringway-preload
 	$(CARGO) run --release --quiet -p ringway-cli -- bench pcap
 	$(CARGO) build --release --quiet -p ringway-netmap

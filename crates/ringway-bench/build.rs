@@ -21,7 +21,7 @@ struct Program {
     packages: &'static str,
 }
 
-const PROGRAMS: [Program; 8] = [
+const PROGRAMS: [Program; 10] = [
     Program {
         name: "pcap",
         bpf: false,
@@ -31,15 +31,9 @@ const PROGRAMS: [Program; 8] = [
         include: &[],
         packages: "libpcap-dev",
     },
-    Program {
-        name: "socket",
-        bpf: false,
-        probe: "int main(void) { return 0; }\n",
-        libraries: &[],
-        config: None,
-        include: &[],
-        packages: "",
-    },
+    plain_program("socket"),
+    plain_program("flows"),
+    plain_program("idle"),
     Program {
         name: "netmap",
         bpf: false,
@@ -71,6 +65,12 @@ const PROGRAMS: [Program; 8] = [
         packages: "libdpdk-dev, pkg-config",
     },
 ];
+
+/// One that needs nothing but the system.
+const fn plain_program(name: &'static str) -> Program {
+    let probe = "int main(void) { return 0; }\n";
+    Program { name, bpf: false, probe, libraries: &[], config: None, include: &[], packages: "" }
+}
 
 const fn bpf_program(name: &'static str) -> Program {
     let (probe, libraries, packages) = (BPF_PROBE, BPF_LIBRARIES, BPF_PACKAGES);

@@ -258,6 +258,9 @@ fn set_up_errors_are_one_clear_line() {
         (PeerKind::Pcap, vec!["rx", "absent", "1"], "no interface absent"),
         (PeerKind::AfXdp, vec!["tx", "a0", "9000", "1", "1"], "LEN must be 60 to 1514"),
         (PeerKind::Xdp, vec!["sink"], "usage: peer-xdp"),
+        (PeerKind::Flows, vec!["smtp", "1", "1", "1", "0.05", "127.0.0.1"], "no flows are called \"smtp\""),
+        (PeerKind::Flows, vec!["ftp", "1", "1", "1", "0.05", "192.0.2.1"], "bind to port 21"),
+        (PeerKind::Idle, vec!["0", "127.0.0.1"], "CONNECTIONS must be 1 to"),
     ] {
         match Peer::spawn(kind, args, Some(&net.name), None) {
             Err(error) if error.is_unavailable() => eprintln!("SKIP: {error}"),
@@ -269,6 +272,23 @@ fn set_up_errors_are_one_clear_line() {
     let Some(flood) = net.spawn(PeerKind::Xdp, ["flood", "a0", "60", "0.05"]) else { return };
     let error = flood.finish().unwrap_err();
     assert!(error.to_string().contains("must run NAPI"), "{error}");
+}
+
+#[test]
+fn flows_of_sockets_are_complete() {
+    let Some(net) = Netns::new(0) else { return };
+    net.run("ip", &["link", "set", "lo", "up"]);
+    for kind in ["ftp", "http", "dns", "mix"] {
+        tried(|| {
+            let args = [kind, "2000", "300", "8", SECONDS, "127.0.0.1"];
+            let run = *net.spawn(PeerKind::Flows, args).unwrap().finish().unwrap().flows().unwrap();
+            eprintln!("{kind}: {run:?}");
+            assert!(run.flows > 0 && run.packets >= 2 * run.flows && run.seconds >= 0.2, "{kind}: {run:?}");
+            assert_eq!((run.unfinished, run.failed), (0, [0; 8]), "{kind}");
+        });
+    }
+    let idle = net.spawn(PeerKind::Idle, ["100", "127.0.0.1"]).unwrap().finish().unwrap();
+    assert_eq!(idle.idle().unwrap().connections, 100);
 }
 
 /// What arrived lies between what was sent without and with what the sender saw dropped. A sender's drops are

@@ -61,6 +61,7 @@ fn help_fits_the_terminal() {
         "router run",
         "router show",
         "bench l3",
+        "bench flows",
         "fib load",
         "flows check",
         "flows disasm",

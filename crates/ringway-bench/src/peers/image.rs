@@ -28,6 +28,8 @@ macro_rules! image {
 
 static PCAP: Image = image!(c"peer-pcap", "peer-pcap", "PEER_PCAP_MISSING");
 static SOCKET: Image = image!(c"peer-socket", "peer-socket", "PEER_SOCKET_MISSING");
+static FLOWS: Image = image!(c"peer-flows", "peer-flows", "PEER_FLOWS_MISSING");
+static IDLE: Image = image!(c"peer-idle", "peer-idle", "PEER_IDLE_MISSING");
 static NETMAP: Image = image!(c"peer-netmap", "peer-netmap", "PEER_NETMAP_MISSING");
 static AF_XDP: Image = image!(c"peer-afxdp", "peer-afxdp", "PEER_AFXDP_MISSING");
 static XDP: Image = image!(c"peer-xdp", "peer-xdp", "PEER_XDP_MISSING");
@@ -40,6 +42,8 @@ pub(super) fn command(kind: PeerKind) -> Result<(Command, std::fs::File), Progra
     let image = match kind {
         PeerKind::Pcap => &PCAP,
         PeerKind::Socket => &SOCKET,
+        PeerKind::Flows => &FLOWS,
+        PeerKind::Idle => &IDLE,
         PeerKind::Netmap => &NETMAP,
         PeerKind::AfXdp => &AF_XDP,
         PeerKind::Xdp => &XDP,

@@ -9,6 +9,10 @@ pub enum PeerKind {
     Pcap,
     /// AF_PACKET with sendmmsg and recvmmsg.
     Socket,
+    /// TCP and UDP sockets around epoll, clients and servers in one thread.
+    Flows,
+    /// Open TCP connections on which nothing happens.
+    Idle,
     /// netmap's interface, which something has to serve: a library of Ringway does, by `LD_PRELOAD`.
     Netmap,
     /// AF_XDP in copy mode.
@@ -28,6 +32,8 @@ impl fmt::Display for PeerKind {
         f.write_str(match self {
             Self::Pcap => "peer-pcap",
             Self::Socket => "peer-socket",
+            Self::Flows => "peer-flows",
+            Self::Idle => "peer-idle",
             Self::Netmap => "peer-netmap",
             Self::AfXdp => "peer-afxdp",
             Self::Xdp => "peer-xdp",

@@ -8,6 +8,8 @@
 //! | --- | --- |
 //! | [`PeerKind::Pcap`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS`, `forward A B`, `forward1 A B`, `ping IF COUNT LEN INTERVAL_US`, `pong IF` |
 //! | [`PeerKind::Socket`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS` |
+//! | [`PeerKind::Flows`] | `ftp\|http\|dns\|mix FILE PAGE CONCURRENT SECONDS SERVER [NAMESPACE]` |
+//! | [`PeerKind::Idle`] | `CONNECTIONS SERVER [NAMESPACE]` |
 //! | [`PeerKind::Netmap`] | `tx IF SECONDS`, `rx IF SECONDS`, `bridge A B BURST`, `vale A B BURST SECONDS`, `pipe A B BURST SECONDS`, `poll A B SECONDS` |
 //! | [`PeerKind::AfXdp`] | `tx IF LEN BURST SECONDS`, `rx IF BURST SECONDS`, `forward A B BURST`, `forward1 A B BURST` |
 //! | [`PeerKind::Xdp`] | `redirect A B`, `sink IF...`, `sink-skb IF...`, `pass IF...`, `flood IF LEN SECONDS [RATE_PPS [BURST]]` |
@@ -28,6 +30,10 @@
 //!
 //! A veth takes frames that XDP redirects to it (`flood`, `redirect`, Ringway's own transmit) only if its other end
 //! runs NAPI: an XDP program is attached there, or `ethtool -K PEER gro on`. `flood` fails when nothing arrives.
+//!
+//! Of `peer-flows` both ends are in one thread, so many flows at the same time. Servers have the address `SERVER`, in a namespace of their own if
+//! its file is given. `FILE` and `PAGE` are bytes of a file and of a page. `peer-idle` has both ends too, and opens fewer connections where the limit
+//! of open files is lower.
 //!
 //! `FLOWS` is a file. It begins with a frame of 60 bytes with an IPv4 packet, whose checksum and addresses
 //! are 0. Source and destination of each flow follow, in network order. Flows are a power of two, sent one
@@ -58,7 +64,7 @@ pub use kind::PeerKind;
 pub use memif::{Count, MemifPair};
 pub(crate) use memif::{MemifDevice, MemifEnd, MemifJob};
 pub use peer::Peer;
-pub use result::{CallCost, PeerResult, RoundTrip, Traffic};
+pub use result::{CallCost, FlowRun, IdleRun, PeerResult, RoundTrip, Traffic};
 
 use std::ffi::{OsStr, OsString};
 

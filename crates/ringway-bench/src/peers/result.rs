@@ -1,5 +1,6 @@
 //! What peers report.
 
+use ringway_flows::shard::Failure;
 use serde::{Deserialize, Serialize};
 
 /// The last line of a peer.
@@ -12,6 +13,10 @@ pub enum PeerResult {
     RoundTrip(RoundTrip),
     /// Of `peer-netmap poll`.
     CallCost(CallCost),
+    /// Of `peer-flows`.
+    Flows(FlowRun),
+    /// Of `peer-idle`.
+    Idle(IdleRun),
 }
 
 impl PeerResult {
@@ -19,7 +24,7 @@ impl PeerResult {
     pub fn traffic(&self) -> Option<&Traffic> {
         match self {
             Self::Traffic(traffic) => Some(traffic),
-            Self::RoundTrip(_) | Self::CallCost(_) => None,
+            _ => None,
         }
     }
 
@@ -27,7 +32,7 @@ impl PeerResult {
     pub fn round_trip(&self) -> Option<&RoundTrip> {
         match self {
             Self::RoundTrip(round_trip) => Some(round_trip),
-            Self::Traffic(_) | Self::CallCost(_) => None,
+            _ => None,
         }
     }
 
@@ -35,7 +40,23 @@ impl PeerResult {
     pub fn call_cost(&self) -> Option<&CallCost> {
         match self {
             Self::CallCost(cost) => Some(cost),
-            Self::Traffic(_) | Self::RoundTrip(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The flows, if the peer ran some.
+    pub fn flows(&self) -> Option<&FlowRun> {
+        match self {
+            Self::Flows(run) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// The memory of open connections, if the peer measured it.
+    pub fn idle(&self) -> Option<&IdleRun> {
+        match self {
+            Self::Idle(run) => Some(run),
+            _ => None,
         }
     }
 }
@@ -114,6 +135,34 @@ impl CallCost {
     }
 }
 
+/// Flows that `peer-flows` ran. `flows`, `packets`, `retransmitted` and `seconds` cover the measured time, the others the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowRun {
+    /// Complete flows.
+    pub flows: u64,
+    /// Packets that the kernel received for both ends.
+    pub packets: u64,
+    /// Segments that it sent again.
+    pub retransmitted: u64,
+    /// The measured time by the monotonic clock.
+    pub seconds: f64,
+    /// Flows that had not ended 5 s after the last one began.
+    pub unfinished: u64,
+    /// Ends of flows that failed, in the order of [`Failure::ALL`].
+    pub failed: [u64; Failure::ALL.len()],
+}
+
+/// Open connections, with both ends, and what there is of memory more than without them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleRun {
+    /// Connections.
+    pub connections: u32,
+    /// In slabs of the kernel; other programs have some, too.
+    pub kernel_bytes: i64,
+    /// In the program.
+    pub own_bytes: i64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +184,17 @@ mod tests {
             serde_json::from_str(r#"{"calls":4096,"sync_ns":100.5,"poll_ns":250.0}"#).unwrap();
         assert_eq!(calls.call_cost().unwrap().beyond_sync(), 149.5);
         assert!(calls.traffic().is_none() && calls.round_trip().is_none() && ping.call_cost().is_none());
+        let flows: PeerResult = serde_json::from_str(
+            r#"{"flows":7,"packets":70,"retransmitted":1,"seconds":0.5,"unfinished":2,"failed":[0,0,3,0,0,0,0,0]}"#,
+        )
+        .unwrap();
+        let run = flows.flows().unwrap();
+        assert_eq!((run.flows, run.unfinished, run.failed[Failure::Mismatch as usize]), (7, 2, 3));
+        assert!(flows.traffic().is_none() && traffic.flows().is_none());
+        let idle: PeerResult =
+            serde_json::from_str(r#"{"connections":9,"kernel_bytes":7000,"own_bytes":-4096}"#).unwrap();
+        assert_eq!(idle.idle().unwrap().own_bytes, -4096);
+        assert!(idle.flows().is_none() && flows.idle().is_none());
         assert!(serde_json::from_str::<PeerResult>("{}").is_err());
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use ringway_flows::shard::Failure;
 use ringway_tester::Fault;
 
 /// What a number counts.
@@ -35,6 +36,12 @@ pub enum Unit {
     /// Millions of tokens per second; more is better.
     #[serde(rename = "Mtokens/s")]
     Mtokens,
+    /// Complete flows of an application per second; more is better.
+    #[serde(rename = "flows/s")]
+    Flows,
+    /// Bytes; less is better.
+    #[serde(rename = "B")]
+    Bytes,
 }
 
 impl fmt::Display for Unit {
@@ -49,6 +56,8 @@ impl fmt::Display for Unit {
             Self::Mlookups => "Mlookup/s",
             Self::Mupdates => "Mupdate/s",
             Self::Mtokens => "Mtokens/s",
+            Self::Flows => "flows/s",
+            Self::Bytes => "B",
         })
     }
 }
@@ -64,13 +73,37 @@ pub struct Sample {
     pub memory: Option<u64>,
     /// Seconds of CPUs for each Gbit, for cases that ask for it.
     pub cpu: Option<f64>,
+    /// What else a run of flows had, for cases of flows.
+    pub flows: Option<FlowCounts>,
 }
 
 impl Sample {
     /// A sample that is a value alone.
     pub fn of(value: f64) -> Self {
-        Self { value, lost: None, memory: None, cpu: None }
+        Self { value, lost: None, memory: None, cpu: None, flows: None }
     }
+}
+
+/// Why flows failed: the reasons of [`Failure`], and `unfinished` for flows that had not ended some seconds after the run.
+pub const REASONS: [&str; Failure::ALL.len() + 1] = {
+    let mut names = ["unfinished"; Failure::ALL.len() + 1];
+    let mut at = 0;
+    while at < Failure::ALL.len() {
+        names[at] = Failure::ALL[at].name();
+        at += 1;
+    }
+    names
+};
+
+/// What a run of flows had beside its rate of complete ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct FlowCounts {
+    /// Packets received in a second, by both ends together.
+    pub packets: f64,
+    /// Segments that were sent again.
+    pub retransmitted: u64,
+    /// Ends of flows that failed, by [`REASONS`].
+    pub failed: [u64; REASONS.len()],
 }
 
 type Measure<'a> = Box<dyn FnMut() -> Result<Sample, Fault> + 'a>;

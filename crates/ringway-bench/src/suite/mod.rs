@@ -5,6 +5,7 @@
 //! | [`containers`] | switches and routers between containers |
 //! | [`engine`] | queues, pools and ports that any number of threads use |
 //! | [`fib`] | route lookup |
+//! | [`flows`] | flows of applications: of Ringway's engine, and of sockets |
 //! | [`memif`] | frames between processes through shared memory, by Ringway and by DPDK |
 //! | [`netmap`] | a program on netmap's interface, beside Ringway's own ports |
 //! | [`pcap`] | unmodified programs, with Ringway under them and without |
@@ -31,6 +32,7 @@ pub mod containers;
 mod duo;
 pub mod engine;
 pub mod fib;
+pub mod flows;
 pub mod io;
 pub mod l3;
 pub mod leftovers;
@@ -52,7 +54,7 @@ mod window;
 use std::collections::BTreeSet;
 
 pub use bed::Bed;
-pub use case::{Case, Sample, System, Unit};
+pub use case::{Case, FlowCounts, REASONS, Sample, System, Unit};
 use report::{Missing, Report, Row};
 use ringway_engine::Signals;
 use ringway_lab::Conditions;

@@ -20,10 +20,16 @@
 //! | `lost` | the sum of all runs | cases that allow no loss |
 //! | `memory` | the most bytes of a run | cases that ask for it |
 //! | `cpu` | the median of what a Gbit took, in seconds of CPUs | cases of TCP |
+//! | `packets` | the median of packets received a second, by both ends | cases of flows |
+//! | `retransmitted` | segments sent again in all runs | cases of flows |
+//! | `failed` | ends of flows that failed in all runs, by reason; empty: none | cases of flows |
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Fault, Sample, Unit, statistics};
+use super::case::REASONS;
+use super::{Case, Fault, FlowCounts, Sample, Unit, statistics};
 use ringway_lab::Conditions;
 
 /// What a suite found.
@@ -82,6 +88,15 @@ pub struct Row {
     /// Frames lost in all runs together, in cases that allow no loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
+    /// Packets received in a second by both ends, median of the runs, in cases of flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<f64>,
+    /// Segments sent again in all runs together, in cases of flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmitted: Option<u64>,
+    /// Ends of flows that failed in all runs together, by reason, in cases of flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<BTreeMap<String, u64>>,
     /// What a reader of the numbers must know.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
@@ -135,6 +150,8 @@ impl Row {
         let (min, max) = statistics::range(&values)?;
         let median = round(statistics::median(&values)?);
         let cpu: Vec<f64> = samples.iter().filter_map(|s| s.cpu).collect();
+        let flows: Vec<FlowCounts> = samples.iter().filter_map(|s| s.flows).collect();
+        let packets: Vec<f64> = flows.iter().map(|f| f.packets).collect();
         Some(Self {
             case: case.name.to_owned(),
             variant: case.variant.to_owned(),
@@ -151,6 +168,9 @@ impl Row {
             memory: samples.iter().filter_map(|s| s.memory).max(),
             cpu: statistics::median(&cpu).map(round),
             lost: samples.iter().map(|s| s.lost).sum(),
+            packets: statistics::median(&packets).map(round),
+            retransmitted: samples.iter().map(|s| s.flows.map(|f| f.retransmitted)).sum(),
+            failed: (!flows.is_empty()).then(|| failures(&flows)),
             samples: values,
             note: case.note.to_owned(),
         })
@@ -170,10 +190,14 @@ impl Row {
     /// How many times as good as `other` this is: more packets, or less time.
     pub fn ratio_to(&self, other: &Self) -> f64 {
         match self.unit {
-            Unit::Ns | Unit::Us | Unit::Ppm => other.median / self.median,
-            Unit::Mpps | Unit::Gbit | Unit::Percent | Unit::Mlookups | Unit::Mupdates | Unit::Mtokens => {
-                self.median / other.median
-            }
+            Unit::Ns | Unit::Us | Unit::Ppm | Unit::Bytes => other.median / self.median,
+            Unit::Mpps
+            | Unit::Gbit
+            | Unit::Percent
+            | Unit::Mlookups
+            | Unit::Mupdates
+            | Unit::Mtokens
+            | Unit::Flows => self.median / other.median,
         }
     }
 }
@@ -207,6 +231,13 @@ impl Missing {
         let variant = String::new();
         Self { case, variant, system, burst: 1, cores: 1, skipped, runs: 0, reason }
     }
+}
+
+/// The reasons that occurred, with the ends of flows that failed for them.
+fn failures(flows: &[FlowCounts]) -> BTreeMap<String, u64> {
+    let sum = |at: usize| flows.iter().map(|f| f.failed[at]).sum();
+    let all = REASONS.iter().enumerate().map(|(at, name)| (name.to_string(), sum(at)));
+    all.filter(|(_, count)| *count > 0).collect()
 }
 
 /// More digits than five say nothing.
@@ -322,6 +353,27 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn flows_have_packets_and_named_failures() {
+        let run = |value, packets, failed| {
+            let flows = FlowCounts { packets, retransmitted: 2, failed };
+            Sample { flows: Some(flows), ..Sample::of(value) }
+        };
+        let mut failed = [0; REASONS.len()];
+        let row = |runs: &[Sample]| Row::of(&Case::new("ftp", Unit::Flows), "ringway", runs).unwrap();
+        let good = row(&[run(10.0, 300.0, failed)]);
+        assert_eq!(
+            (good.packets, good.retransmitted, good.failed),
+            (Some(300.0), Some(2), Some(BTreeMap::new()))
+        );
+        (failed[0], failed[REASONS.len() - 1]) = (3, 1);
+        let bad = row(&[run(10.0, 300.0, failed), run(20.0, 600.0, failed), run(30.0, 500.0, failed)]);
+        assert_eq!((bad.median, bad.packets, bad.retransmitted), (20.0, Some(500.0), Some(6)));
+        let json = serde_json::to_value(&bad).unwrap();
+        assert_eq!(json["failed"], serde_json::json!({ "timeout": 9, "unfinished": 3 }));
+        assert_eq!(serde_json::from_value::<Row>(json).unwrap(), bad);
+    }
+
+    #[test]
     fn units_have_their_names() {
         let units = [
             Unit::Mpps,
@@ -332,6 +384,9 @@ pub(super) mod tests {
             Unit::Ppm,
             Unit::Mlookups,
             Unit::Mupdates,
+            Unit::Mtokens,
+            Unit::Flows,
+            Unit::Bytes,
         ];
         for unit in units {
             assert_eq!(serde_json::to_value(unit).unwrap(), unit.to_string());

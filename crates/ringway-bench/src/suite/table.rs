@@ -69,7 +69,22 @@ fn line(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
     if let Some(lost) = row.lost {
         write!(text, "  {} lost", many(lost, "frame"))?;
     }
+    text += &flows(row);
     writeln!(out, "{}", text.trim_end())
+}
+
+/// What a row of flows says beside their rate.
+fn flows(row: &Row) -> String {
+    let Some(failed) = &row.failed else { return String::new() };
+    let mut text = format!("  {} kpps", number(row.packets.unwrap_or_default() / 1e3));
+    if let Some(again) = row.retransmitted.filter(|again| *again > 0) {
+        text += &format!(", {} sent again", many(again, "segment"));
+    }
+    let reasons: Vec<String> = failed.iter().map(|(why, count)| format!("{why} {count}")).collect();
+    match reasons.is_empty() {
+        true => text + ", 0 failed",
+        false => text + ", FAILED: " + &reasons.join(", "),
+    }
 }
 
 /// With as many decimals as a reader can use.
@@ -85,6 +100,8 @@ pub fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::suite::report::tests::example;
 
@@ -123,6 +140,17 @@ tx, 2 ports, 64-byte frames, burst 256, 1 core, 3 runs
         (row.gbit, row.memory, row.cpu, row.lost) = (None, None, None, None);
         let plain = text(&report.rows, &report.missing);
         assert!(plain.lines().all(|line| line == line.trim_end()), "{plain}");
+    }
+
+    #[test]
+    fn failed_flows_have_their_reasons() {
+        let mut row = example().rows.remove(0);
+        assert_eq!(flows(&row), "");
+        (row.packets, row.retransmitted, row.failed) = (Some(1.5e6), Some(0), Some(BTreeMap::new()));
+        assert_eq!(flows(&row), "  1500 kpps, 0 failed");
+        row.failed = Some(BTreeMap::from([("reset".into(), 2), ("timeout".into(), 1)]));
+        row.retransmitted = Some(1);
+        assert_eq!(flows(&row), "  1500 kpps, 1 segment sent again, FAILED: reset 2, timeout 1");
     }
 
     #[test]

@@ -71,6 +71,19 @@ Examples:
   sudo ringway bench engine --case forward --json out.json # one case, with its single runs
   ringway bench engine --case queue --only dpdk-rte_ring --only ringway-engine --runs 3 --seconds 0.3";
 
+pub(super) const FLOWS: &str = "\
+Cases: ftp, http-short, http-8k, dns, mix, idle, vm. Systems: linux-sockets (clients and servers around epoll, between two namespaces),
+linux-sockets-lo (the same over loopback), ringway-raw (one packet a system call), ringway-packet, ringway-ebpf, ringway-vale, ringway-pipe,
+ringway-memory (rings in the engine's own memory). Each system has both ends in one thread on CPU 1. idle is the memory of an end of an open
+connection, vm the time of an instruction and the share of all of them in a flow. Behind the tables stand the ratios to ringway-raw and to
+linux-sockets. All but ringway-pipe and ringway-memory need root; links are in network namespaces of their own. A full run takes about 8
+minutes.
+
+Examples:
+  sudo ringway bench flows                                   # everything
+  sudo ringway bench flows --case ftp --json out.json        # one case, with its single runs
+  ringway bench flows --only ringway-memory --concurrent 1000 --connections 10000000";
+
 pub(super) const MEMIF: &str = "\
 Cases: tx, rx, roundtrip, forward. Systems: dpdk-testpmd, dpdk-zero-copy (testpmd at both ends), ringway, ringway-zero-copy (Ringway at both
 ends), ringway-dpdk, ringway-dpdk-zero-copy (Ringway at the measured end, testpmd is its peer). The variant is the role of the measured end,
@@ -125,7 +138,8 @@ Keys of --json, which stay as they are; new ones may be added:
   rows[]                           a system in a case: case, system, frame (bytes with FCS; 0: no frames), burst, cores, unit,
                                    median, min, max, runs, samples[] (the runs in order); where they say something: variant,
                                    gbit (the median in Gbit/s with FCS), memory (bytes), cpu (seconds of CPUs for a Gbit),
-                                   lost (frames of all runs), note
+                                   lost (frames of all runs), packets (a second, received by both ends of flows), retransmitted
+                                   (segments of all runs), failed (ends of flows of all runs, by reason), note
   missing[]                        a system without a number, or with fewer runs: case, variant, system, burst, cores,
                                    skipped (not there; false: it broke), runs, reason
   interrupted                      whether it ended early

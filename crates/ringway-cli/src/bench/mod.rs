@@ -17,7 +17,7 @@ use ringway_lab::Lab;
 use crate::console::note;
 use crate::durations::seconds;
 use crate::failure::Failure;
-use help::{ALL, CONTAINERS, ENGINE, IO, L3, MEMIF, NETMAP, PCAP, TESTER, VALE};
+use help::{ALL, CONTAINERS, ENGINE, FLOWS, IO, L3, MEMIF, NETMAP, PCAP, TESTER, VALE};
 pub(crate) use help::{FIB, with_keys};
 use output::{Output, Page, Remarks, Shared};
 pub(crate) use progress::ProgressLine;
@@ -56,6 +56,9 @@ enum Suite {
     /// Queues, pools and ports that any number of threads use: beside DPDK's and crossbeam's
     #[command(after_help = with_keys(ENGINE))]
     Engine(EngineArgs),
+    /// Flows of applications: complete ones a second, beside raw sockets and the kernel's sockets
+    #[command(after_help = with_keys(FLOWS))]
+    Flows(FlowsArgs),
     /// Routers: beside the kernel's, few routes and a whole table, one flow to a million
     #[command(after_help = with_keys(L3))]
     L3(FibArgs),
@@ -103,6 +106,20 @@ struct EngineArgs {
     page: Option<PathBuf>,
 }
 
+#[derive(Debug, clap::Args)]
+struct FlowsArgs {
+    #[command(flatten)]
+    suite: SuiteArgs,
+
+    /// Flows at the same time, in all cases but idle
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    concurrent: u32,
+
+    /// Open connections of case idle
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    connections: u32,
+}
+
 /// Measure route lookup beside its peers
 #[derive(Debug, clap::Args)]
 pub(crate) struct FibArgs {
@@ -124,6 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Suite::Memif(args) => measure("memif", args, suite::memif::cases, |_| Vec::new()),
         Suite::Netmap(args) => measure("netmap", args, suite::netmap::cases, suite::netmap::shares),
         Suite::Engine(args) => engine(args),
+        Suite::Flows(args) => flows(args),
         Suite::L3(args) => l3(args),
         Suite::Tester(args) => measure("tester", args, suite::tester::cases, |_| Vec::new()),
         Suite::Side { words } => suite::sides::side(words).map_err(|e| Failure::Other(e.to_string())),
@@ -145,6 +163,11 @@ fn l3(args: &FibArgs) -> Result<(), Failure> {
     let source = suite::fib::Source::new(args.table.clone());
     note(&source.describe());
     measure("l3", &args.suite, |bed| suite::l3::cases(bed, &source), suite::l3::agreement)
+}
+
+fn flows(args: &FlowsArgs) -> Result<(), Failure> {
+    let load = suite::flows::Load { concurrent: args.concurrent, connections: args.connections };
+    measure("flows", &args.suite, |bed| suite::flows::cases(bed, load), suite::flows::ratios)
 }
 
 fn engine(args: &EngineArgs) -> Result<(), Failure> {

@@ -309,12 +309,14 @@ fn crates() {
     symlink(programs(), release.join("release")).unwrap();
     fs::write(stage.folder().join("v4.txt"), "1.0.0.0/8 7\n1.1.1.0/24 300\n").unwrap();
     let of = |name: &str, special: &[Special]| perform(&stage, &format!("crates/{name}/README.md"), special);
-    let suites = "it takes minutes; `suite_l3` and the unit tests of the suites run parts of it";
+    let suites =
+        "it takes minutes; `suite_l3`, `suite_flows` and the unit tests of the suites run parts of it";
     of(
         "ringway-bench",
         &[
             Special::new("ringway bench io --case forward", Skipped(suites)),
             Special::new("ringway bench l3", Skipped(suites)),
+            Special::new("ringway bench flows --case ftp", Skipped(suites)),
             Special::new("ringway demo", Skipped("test `demo` runs it")),
         ],
     );

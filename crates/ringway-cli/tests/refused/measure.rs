@@ -91,6 +91,8 @@ fn suites_and_the_demonstration() {
         ("bench io --runs 0", 2, "1..=1000"),
         ("bench io --seconds 0", 2, "0.01 to 3600 seconds"),
         ("bench io --seconds x", 2, "0.01 to 3600 seconds"),
+        ("bench flows --concurrent 0", 2, "1..=10000"),
+        ("bench flows --connections 10000001", 2, "1..=10000000"),
         ("demo --runs x", 2, "accepted: a whole number"),
         ("demo --seconds 0", 2, "0.01 to 3600 seconds"),
         ("demo --out", 2, "a value is required for '--out"),
