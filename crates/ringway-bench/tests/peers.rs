@@ -259,7 +259,7 @@ fn set_up_errors_are_one_clear_line() {
         (PeerKind::AfXdp, vec!["tx", "a0", "9000", "1", "1"], "LEN must be 60 to 1514"),
         (PeerKind::Xdp, vec!["sink"], "usage: peer-xdp"),
         (PeerKind::Flows, vec!["smtp", "1", "1", "1", "0.05", "127.0.0.1"], "no flows are called \"smtp\""),
-        (PeerKind::Flows, vec!["ftp", "1", "1", "1", "0.05", "192.0.2.1"], "bind to port 21"),
+        (PeerKind::Flows, vec!["ftp", "0", "1", "1", "0.05", "127.0.0.1"], "FILE must be 1 to 1048576"),
         (PeerKind::Idle, vec!["0", "127.0.0.1"], "CONNECTIONS must be 1 to"),
     ] {
         match Peer::spawn(kind, args, Some(&net.name), None) {
