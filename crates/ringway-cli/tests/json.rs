@@ -66,6 +66,7 @@ fn keys_and_types_are_those_of_the_page() {
         ("fib load", format!("fib load --json {routes}")),
         ("doctor", "doctor lo --json".into()),
         ("bench", "bench io --case pipe --only ringway-pipe --runs 1 --seconds 0.02 --json".into()),
+        ("bench", "bench flows --case dns --only ringway-memory --runs 2 --seconds 0.3 --json".into()),
     ] {
         if command == "bench" && run(&["bench", "io", "--help"]).code != Some(0) {
             continue; // a build may leave benchmarks out
