@@ -76,7 +76,7 @@ Cases: ftp, http-short, http-8k, dns, mix, idle, vm. Systems: linux-sockets (cli
 linux-sockets-lo (the same over loopback), ringway-raw (one packet a system call), ringway-packet, ringway-ebpf, ringway-vale, ringway-pipe,
 ringway-memory (rings in the engine's own memory). Each system has both ends in one thread on CPU 1. idle is the memory of an end of an open
 connection, vm the time of an instruction and the share of all of them in a flow. Behind the tables stand the ratios to ringway-raw and to
-linux-sockets. All but ringway-pipe and ringway-memory need root; links are in network namespaces of their own. A full run takes about 8
+linux-sockets. All but ringway-pipe and ringway-memory need root; links are in network namespaces of their own. A full run takes about 7
 minutes.
 
 Examples:
