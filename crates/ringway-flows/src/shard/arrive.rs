@@ -1,6 +1,6 @@
 //! Frames arrive.
 
-use crate::code::{End, Transport};
+use crate::code::{End, Op, Transport};
 use crate::machine::context::NO_ID;
 use crate::transport::arrival::keep;
 use crate::transport::input::{Now, Outcome, Over, input};
@@ -159,12 +159,13 @@ impl Shard {
         self.flush_touched(now, wire);
     }
 
-    /// Whether a program may have to do something. Acknowledgements alone matter to one that waits for room in a queue.
+    /// Whether a program may have to do something. Acknowledgements alone matter to one that waits for room in a queue, or to reset.
     #[inline]
     fn concerns(&self, owner: Owner, outcome: &Outcome<'_>) -> bool {
         let news = outcome.connected || outcome.fin || !outcome.data.is_empty();
+        let waits = |op: Op| op.sends() || op == Op::Reset;
         news || outcome.acked
-            && (self.instruction(owner.context()).op.sends() || self.has_branches(owner.context()))
+            && (waits(self.instruction(owner.context()).op) || self.has_branches(owner.context()))
     }
 
     /// Keeps bytes that the program has not taken; false when there is no memory, and bytes are lost.

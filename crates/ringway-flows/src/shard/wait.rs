@@ -37,6 +37,7 @@ impl Shard {
             Op::ExpectRst => Step::Wait,
             Op::Close => self.op_close(endpoint, input, instr.a),
             Op::Half => self.op_half(endpoint),
+            Op::Reset if self.is_under_way(endpoint) => Step::Wait,
             Op::Reset | Op::Abandon => {
                 if endpoint != NO_ID {
                     if instr.op == Op::Reset {
@@ -301,6 +302,13 @@ impl Shard {
         close(&mut self.endpoints[endpoint].tcp);
         self.touch(endpoint);
         Step::Next
+    }
+
+    /// Whether bytes of a connection wait for their acknowledgement. A reset would overtake them.
+    fn is_under_way(&self, endpoint: u32) -> bool {
+        let Some(record) = self.endpoints.get(endpoint) else { return false };
+        let is_open = !record.owner.is_udp() && record.tcp.state.is_synchronized();
+        is_open && record.queue != NO_ID && self.queues[record.queue].queue.left(record.tcp.una) > 0
     }
 
     fn op_port(&mut self, id: u32, instr: Instr) -> Step {

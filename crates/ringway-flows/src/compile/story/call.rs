@@ -79,6 +79,8 @@ pub(super) const WORDS: [&str; 34] = [
     "max",
 ];
 
+/// So many bytes of repeated content are written out.
+const WRITTEN_OUT: usize = 4_096;
 /// Most bytes of random or repeated content.
 pub(super) const MAX_CONTENT: u64 = 1 << 40;
 
@@ -261,11 +263,15 @@ impl Compiler<'_, '_> {
         let num = self.size(len, MAX_CONTENT)?;
         match num.value() {
             // Short ones become part of a template.
-            Some(value) if value <= 4_096 => {
+            Some(value) if value <= WRITTEN_OUT as u64 => {
                 parts
                     .push(Part::bytes(text.iter().copied().cycle().take(value as usize).collect::<Vec<_>>()));
             }
-            _ => parts.push(Part::Repeated { text, len: num, span: len.span }),
+            // An end queues few copies of a text at a time, and no more for a whole datagram: each is to be long.
+            _ => {
+                let copies = (WRITTEN_OUT / text.len()).max(1);
+                parts.push(Part::Repeated { text: Rc::new(text.repeat(copies)), len: num, span: len.span });
+            }
         }
         Ok(())
     }
