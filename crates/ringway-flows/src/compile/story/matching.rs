@@ -67,7 +67,7 @@ impl Compiler<'_, '_> {
             "sip_response" => Parser::SipResponse { status: self.code(&call, 100, 699)? },
             "tftp" => Parser::Tftp { opcode: self.code(&call, 1, 6)? as u8 },
             "ntp" => Parser::Ntp { mode: self.code(&call, 1, 7)? as u8 },
-            "dns_query" => Parser::DnsQuery { kind: self.code(&call, 1, 65_535)? },
+            "dns_query" => Parser::DnsQuery { kind: self.record_type(arguments(&call, &["type"])?[0])? },
             "http_request" => Parser::HttpRequest { method: method(&call)? },
             "http_response" => self.http_response(&call)?,
             "dns_reply" => self.dns_reply(slot, &call)?,
@@ -202,6 +202,11 @@ impl Compiler<'_, '_> {
             Some(num) if captures > 0 && num.lacks(end).is_some() && num.is_leaf() => {
                 self.learn(end, num, first);
                 Ok(())
+            }
+            // A real client chooses the number of its query, and a reply has that one.
+            Some(num) if matches!(parser, Parser::DnsQuery { .. }) => {
+                let known = self.materialize(end, num, span)?;
+                self.put(end, Instr::new(Op::Mov, known, u16::from(first), 0), span)
             }
             Some(num) if captures > 0 => self.compare(end, num, first, span),
             _ => Ok(()),
