@@ -51,7 +51,7 @@ const CLIENTS: [Client; 9] = [
     },
     Client {
         flow: "name",
-        words: &["dig", "@10.9.0.18", "host.example", "A", "+short", "+tries=1", "+time=60"],
+        words: &["dig", "@10.9.0.18", "host.example", "A", "+short", "+tries=9", "+time=10"],
         done: |_, said| said == "10.9.0.77\n",
     },
     Client {
@@ -114,7 +114,9 @@ fn serve(port: &str) {
     had_faults(&report, port);
     for client in &clients {
         let runs = clients.iter().filter(|other| other.flow == client.flow).count() as u64 * RUNS;
-        all_complete(&report, "server", client.flow, runs);
+        // A question that is asked again, or comes twice, is a flow of its own.
+        let most = if client.flow == "name" && port.starts_with("fault:") { u64::MAX } else { runs };
+        all_complete(&report, "server", client.flow, runs..=most);
     }
 }
 

@@ -75,7 +75,7 @@ fn clients_get_pages_from_nginx() {
     let story = peers("nginx-story", &format!("real_http(path = \"/file.bin\", size = {SIZE} B)"));
     for (runs, port) in (1..).zip(PORTS) {
         let report = bed.clients(&story, port, &[]);
-        all_complete(&report, "client", "real_http", FLOWS);
+        all_complete(&report, "client", "real_http", FLOWS..=FLOWS);
         had_faults(&report, port);
         wait_logged(&folder.join("access.log"), &format!("\" 200 {SIZE} "), FLOWS * runs);
     }
@@ -105,7 +105,7 @@ isolate=NO\nisolate_network=NO\nseccomp_sandbox=NO\nmax_per_ip=0\nmax_clients=0\
     let story = peers("vsftpd-story", &format!("real_ftp(size = {SIZE} B)"));
     for (runs, port) in (1..).zip(PORTS) {
         let report = bed.clients(&story, port, &[]);
-        all_complete(&report, "client", "real_ftp", FLOWS);
+        all_complete(&report, "client", "real_ftp", FLOWS..=FLOWS);
         had_faults(&report, port);
         // `c` at the end of a line: the transfer is complete.
         wait_logged(&folder.join("xferlog"), &format!(" {SIZE} "), FLOWS * runs);
@@ -140,7 +140,7 @@ fn clients_ask_dnsmasq() {
     let mut asked = 0;
     for port in PORTS {
         let report = bed.clients(&story, port, &[]);
-        all_complete(&report, "client", "real_dns", FLOWS);
+        all_complete(&report, "client", "real_dns", FLOWS..=FLOWS);
         asked += FLOWS;
         if !port.starts_with("fault:") {
             // A question that is lost, or comes twice, is logged as often as it comes.

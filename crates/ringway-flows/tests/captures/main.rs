@@ -1,7 +1,7 @@
 //! Golden captures: a flow of each story and some packets of each attack, as they run in virtual time.
 //!
-//! The same seed gives the same bytes on any machine. An independent decoder finds nothing to complain of in the stories, reads from each
-//! connection what the story says, and sees that the packets of attacks are what they are made to be.
+//! The same seed gives the same bytes on any machine. An independent decoder finds no fault in the stories, and reads from each connection what the
+//! story says. It sees that the packets of attacks are what they are made to be.
 //!
 //! `RINGWAY_GOLDEN=write` writes the captures again.
 
