@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use ringway::Port;
+use ringway::{Port, time::monotonic_ns};
 use ringway_flows::run::over_ports::{self, Options, Sides};
 use ringway_flows::run::second::Second;
 use ringway_flows::transport::Settings;
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         note(&format!("flows: {} [{}]", port.info().name, served(&port.info().backend, false)));
     }
     let options = Options {
-        settings: Settings::default(),
+        settings: Settings { clock: monotonic_ns(), ..Settings::default() },
         until_ns: args.seconds.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64),
         spin: Duration::from_micros(args.spin_us),
     };

@@ -11,12 +11,12 @@ use crate::bed::{Bed, LINUX, all_complete, ended_when_idle, flows, folder, repor
 use crate::program::{Server, has};
 use crate::support::{LIMIT, Running};
 
-/// Flows of some length, so that many are under way at any time. `PLAN` is the rate and how long it lasts.
+/// Flows of some length, so that many are under way at any time. `PLAN` is the rate and how long it lasts, `WAIT` the timeout.
 const STORY: &str = r#"
 pool inside  = 198.18.0.0/24  port 10000..60999
 pool outside = 198.19.0.0/28
 flow talk(n = 20 kB) {
-  tcp c = inside -> outside : 80  timeout 2 s
+  tcp c = inside -> outside : 80  timeout WAIT
   repeat 5 as i {
     c > "say " i "\r\n"
     c < random(n)
@@ -24,8 +24,14 @@ flow talk(n = 20 kB) {
   }
   c > close
 }
-run { PLAN  drain 60 s  seed 3 }
+run { PLAN  drain 200 s  seed 3 }
 "#;
+
+/// The story, with a plan of some length and a timeout.
+fn talk(length: &str, wait: &str) -> String {
+    let plan = format!("talk rate 100 flows/s for {length}");
+    story("killed", &STORY.replace("PLAN", &plan).replace("WAIT", wait))
+}
 
 /// A wire between two namespaces without an address.
 fn wire() -> Option<(Lab, Lab)> {
@@ -101,8 +107,7 @@ fn is_bare(lab: &Lab, interface: &str) {
 #[test]
 fn servers_outlive_clients_that_are_killed() {
     let Some((near, far)) = wire() else { return };
-    let forever = story("killed", &STORY.replace("PLAN", "talk rate 100 flows/s for 1000 s"));
-    let short = story("killed", &STORY.replace("PLAN", "talk rate 100 flows/s for 1 s"));
+    let (forever, short) = (talk("1000 s", "10 s"), talk("1 s", "100 s"));
     let servers = flows(&far, &forever, "--server", "ebpf:far0", &[]);
     servers.wait_said("flows: ", 1);
     for backend in ["packet", "ebpf"] {
@@ -125,7 +130,7 @@ fn servers_outlive_clients_that_are_killed() {
 #[test]
 fn clients_outlive_servers_that_are_killed() {
     let Some((near, far)) = wire() else { return };
-    let text = story("killed", &STORY.replace("PLAN", "talk rate 100 flows/s for 1000 s"));
+    let text = talk("1000 s", "2 s");
     let clients = flows(&near, &text, "--client", "packet:near0", &[]);
     clients.wait_said("flows: ", 1);
     for backend in ["packet", "ebpf"] {

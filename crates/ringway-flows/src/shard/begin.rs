@@ -141,7 +141,8 @@ impl Shard {
 
     /// The first number of a connection (RFC 6528). It is above the numbers of earlier ones with the same addresses and ports.
     pub(super) fn initial_number(&self, tuple: Tuple, now: u64) -> u32 {
-        (self.initial.hash(tuple.words(false)) as u32).wrapping_add((now >> 12) as u32)
+        let clock = self.settings.clock.wrapping_add(now) >> 12;
+        (self.initial.hash(tuple.words(false)) as u32).wrapping_add(clock as u32)
     }
 
     /// A new endpoint, in the table.

@@ -25,6 +25,9 @@ pub struct Settings {
     pub time_wait: u64,
     /// Whether a segment without a connection gets a reset; if not, silence.
     pub refuse: bool,
+    /// What is added to the time of the run where it numbers a new connection. A run with a clock of the machine begins above the numbers of runs
+    /// before it, whose connections may still be open at the other end.
+    pub clock: u64,
 }
 
 impl Default for Settings {
@@ -42,6 +45,7 @@ impl Default for Settings {
             delayed_ack: 0,
             time_wait: 0,
             refuse: true,
+            clock: 0,
         }
     }
 }
