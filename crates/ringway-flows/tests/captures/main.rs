@@ -48,7 +48,8 @@ fn each_capture_has_the_known_bytes() {
     let folder = path("").parent().unwrap().to_owned();
     let files = std::fs::read_dir(folder).unwrap();
     let mut files: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-    (files.sort(), names.sort());
+    files.sort();
+    names.sort();
     assert_eq!(files, names, "a capture of no story");
 }
 
