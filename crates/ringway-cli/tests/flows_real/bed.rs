@@ -34,8 +34,6 @@ impl Bed {
         let (ours, linux) = (Lab::new().unwrap(), Lab::new().unwrap());
         ours.veth_to("ours0", &linux, "linux0").unwrap();
         linux.run_napi("linux0").unwrap();
-        // A wire carries no frames longer than its MTU.
-        linux.exec("ethtool", &["-K", "linux0", "tso", "off", "gso", "off"]).unwrap();
         linux.exec("sysctl", &["-qw", "net.ipv6.conf.linux0.disable_ipv6=0"]).unwrap();
         linux.ip("link set lo up").unwrap();
         linux.ip(&format!("addr add {LINUX}/24 dev linux0")).unwrap();

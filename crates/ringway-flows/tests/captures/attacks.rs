@@ -39,11 +39,11 @@ pub(crate) const ALL: [(&str, &str); 29] = [
     ("truncated", "ip.len == 40 && ip.proto == 6 && tcp.hdr_len == 0 && ip.id == 0xa77c"),
     (
         "overlapping_fragments",
-        "ip.proto == 17 && ip.id == 0xa77c && ((ip.flags.mf == 1 && ip.frag_offset == 0 && ip.len == 84) || (ip.flags.mf == 0 && ip.frag_offset == 32))",
+        "ip.proto == 17 && ip.id == 0xa77c && ((ip.flags.mf == 1 && ip.frag_offset == 0 && ip.len == 84) || (ip.flags.mf == 0 && ip.frag_offset > 0 && ip.len == 84))",
     ),
     (
         "tiny_fragments",
-        "ip.proto == 6 && ip.len == 28 && ip.id == 0xa77c && (ip.flags.mf == 1 || ip.frag_offset == 16)",
+        "ip.proto == 6 && ip.len == 28 && ip.id == 0xa77c && (ip.flags.mf == 1 || ip.frag_offset > 0)",
     ),
     ("malformed_dns", "dns.flags == 0x0100 && dns.qry.name contains \"loops\" && ip.id == 0xa77c"),
     (
