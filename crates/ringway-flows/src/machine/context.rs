@@ -25,8 +25,10 @@ pub(crate) mod mark {
     pub(crate) const HEARD: u8 = 0x20;
     /// The connections are in a row: there are several, or the program has branches.
     pub(crate) const ROW: u8 = 0x40;
-    /// The record is free.
-    pub(crate) const GONE: u8 = 0x80;
+    /// The end has not waited yet, or waits for the first time: what it measures counts from when it was due.
+    pub(crate) const FRESH: u8 = 0x80;
+    /// The record is free. No branch is fresh, so these two are together in no other one.
+    pub(crate) const GONE: u8 = BRANCH | FRESH;
 }
 
 /// One end of a flow that runs, or one branch of it.
@@ -34,7 +36,7 @@ pub(crate) mod mark {
 pub(crate) struct Context {
     /// The timer of the instruction that waits.
     pub(crate) links: Links,
-    /// When the end began, in microseconds that wrap around. While the record is free: a word of the slab.
+    /// When the end began, or should have begun, in microseconds that wrap around. While the record is free: a word of the slab.
     pub(crate) started: u32,
     /// The generator of agreed draws.
     pub(crate) draws: u64,
@@ -102,6 +104,12 @@ impl Context {
         self.marks & mark != 0
     }
 
+    /// Whether the record is free.
+    #[inline]
+    pub(crate) const fn is_gone(&self) -> bool {
+        self.marks & mark::GONE == mark::GONE
+    }
+
     /// Sets a mark.
     #[inline]
     pub(crate) const fn set(&mut self, mark: u8) {
@@ -120,6 +128,7 @@ impl Context {
     #[inline]
     pub(crate) fn advance(&mut self) {
         self.pc += 1;
-        self.marks &= !(mark::ENTERED | mark::EXPIRED);
+        let fresh = if self.is(mark::ENTERED) { mark::FRESH } else { 0 };
+        self.marks &= !(mark::ENTERED | mark::EXPIRED | fresh);
     }
 }

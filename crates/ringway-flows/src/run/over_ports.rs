@@ -176,7 +176,7 @@ impl<F: FnMut(&Second)> Worker<F> {
         for _ in 0..STARTS {
             let Some(start) = self.plan.due(now, self.shard.tally()) else { break };
             // Slots run short: flows that are under way come first.
-            if wire.is_short(End::Client) || self.shard.start(start.flow, now, wire).is_err() {
+            if wire.is_short(End::Client) || self.shard.start(start.flow, start.due, now, wire).is_err() {
                 self.plan.postpone(start, now, self.shard.tally());
                 continue;
             }

@@ -27,6 +27,8 @@ const PURPOSE: u64 = 1 << 32;
 pub struct Start {
     /// Index into the flows.
     pub flow: u16,
+    /// When it should have begun, in ns of the run: latencies count from then.
+    pub due: u64,
     /// Index into the loads.
     load: usize,
 }
@@ -95,7 +97,7 @@ impl Plan {
                 load.postpone(now, tally);
                 continue;
             }
-            return Some(Start { flow: load.pick(), load: at });
+            return Some(Start { flow: load.pick(), due: load.since(now), load: at });
         }
         None
     }
@@ -226,6 +228,15 @@ impl Running {
         }
     }
 
+    /// Since when the next start has been due. A number of flows and a bit rate have no times of their own: a start is due when it could be
+    /// made, and keeps this time while it is postponed.
+    fn since(&self, now: u64) -> u64 {
+        match &self.shape {
+            Shape::Rate(starts) => starts.next_ns().unwrap_or(now),
+            Shape::Active { late, .. } | Shape::Bits { late, .. } => late.since(now),
+        }
+    }
+
     fn pick(&mut self) -> u16 {
         let first = self.flows.first().copied().unwrap_or(0);
         let Some(mix) = &mut self.mix else { return first };
@@ -250,7 +261,7 @@ impl Running {
         let due = self.due(now, tally);
         match &mut self.shape {
             Shape::Rate(starts) => starts.postpone(),
-            Shape::Active { late, .. } | Shape::Bits { late, .. } => late.left(due),
+            Shape::Active { late, .. } | Shape::Bits { late, .. } => late.left(now, due),
         }
     }
 

@@ -58,6 +58,31 @@ fn a_start_without_room_comes_later() {
 }
 
 #[test]
+fn latencies_count_from_the_time_at_which_a_start_was_due() {
+    // Each of 1000 flows is due within 10 ms. Five at a time take at least 200 us, so the last ones are late by at least 30 ms.
+    let slow = |line: &str| {
+        let ask = r#"flow name { udp q = inside -> outside : 53  timeout 2 s
+            q > "who " hex(rand32)
+            q < "it is " hex(rand32) }"#;
+        let text = format!("{ASK}\n{ask}\nrun {{ {line} drain 1 s concurrent max 5 seed 5 }}");
+        let (_, report) = frames(bundle(&text), &Options::default());
+        assert_eq!((report.total.started, report.total.complete), (1000, 1000), "{line}");
+        report
+    };
+    let report = slow("ask rate 100 k flows/s for 10 ms");
+    let ask = &report.flows[0].latencies;
+    for latency in ["connect", "first", "flow"] {
+        assert!(ask[latency].max_us > 30_000 && ask[latency].p50_us > 10_000, "{latency}: {ask:?}");
+    }
+    assert!(ask["reply"].max_us < 400, "the request is sent when the connection is there: {ask:?}");
+    let report = slow("name rate 100 k flows/s for 10 ms");
+    let name = &report.flows[0].latencies;
+    for latency in ["first", "reply", "flow"] {
+        assert!(name[latency].max_us > 8_000, "{latency}: {name:?}");
+    }
+}
+
+#[test]
 fn conditions_and_limits_end_a_run() {
     let (_, report) =
         frames(load("ask rate 1 k flows/s for 1 s drain 1 s stop complete >= 100"), &Options::default());

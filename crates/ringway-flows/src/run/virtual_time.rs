@@ -186,7 +186,7 @@ impl Bed<'_> {
         while self.left > 0
             && let Some(start) = self.plan.due(now, self.shard.tally())
         {
-            match self.shard.start(start.flow, now, wire) {
+            match self.shard.start(start.flow, start.due, now, wire) {
                 Ok(()) => {
                     self.plan.made(start);
                     self.left -= 1;

@@ -9,15 +9,19 @@
 /// use ringway_flows::schedule::late::Late;
 ///
 /// let mut late = Late::default();
-/// late.left(3);
+/// late.left(100, 3);
 /// late.start();
-/// late.left(4);
-/// assert_eq!(late.postponed(), 5);
+/// late.left(200, 4);
+/// assert_eq!((late.postponed(), late.since(300)), (5, 100));
+/// late.left(300, 0);
+/// assert_eq!(late.since(400), 400);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Late {
     /// Starts that are counted and still due.
     waiting: u64,
+    /// Since when some have been.
+    since: u64,
     postponed: u64,
 }
 
@@ -28,11 +32,19 @@ impl Late {
         self.waiting = self.waiting.saturating_sub(1);
     }
 
-    /// After each round of starts: how many are still due, 0 in most cases.
+    /// How many are still due at `now` after a round of starts: 0 in most cases.
     #[inline]
-    pub fn left(&mut self, due: u64) {
+    pub fn left(&mut self, now: u64, due: u64) {
+        if self.waiting == 0 {
+            self.since = now;
+        }
         self.postponed += due.saturating_sub(self.waiting);
         self.waiting = due;
+    }
+
+    /// When the next start was to be made: `now`, or the time since which starts have been left.
+    pub fn since(&self, now: u64) -> u64 {
+        if self.waiting == 0 { now } else { self.since }
     }
 
     /// Starts that were left at least once.
@@ -54,17 +66,21 @@ mod tests {
             // The slow model: for each start that is due, whether it was left before.
             let mut due: std::collections::VecDeque<bool> = std::collections::VecDeque::new();
             let mut postponed = 0;
-            for (new, room) in rounds {
+            let mut since = None;
+            for (now, (new, room)) in (0..).zip(rounds) {
                 due.extend((0..new).map(|_| false));
                 for _ in 0..room.min(due.len() as u64) {
                     due.pop_front();
                     late.start();
                 }
+                since = since.filter(|_| due.contains(&true));
                 for left in due.iter_mut().filter(|left| !**left) {
                     *left = true;
                     postponed += 1;
                 }
-                late.left(due.len() as u64);
+                late.left(now, due.len() as u64);
+                since = if due.is_empty() { None } else { since.or(Some(now)) };
+                prop_assert_eq!(late.since(now + 1), since.unwrap_or(now + 1));
                 prop_assert_eq!(late.postponed(), postponed);
             }
         }

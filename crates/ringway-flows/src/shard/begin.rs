@@ -25,14 +25,15 @@ pub enum Postponed {
 const V6_EXTRA: u16 = 20;
 
 impl Shard {
-    /// Starts a flow at its client's end.
+    /// Starts a flow at its client's end. Its latencies count from `due`, when it should have begun, so that a late start hides no waiting.
     ///
     /// # Errors
     /// When there is no room or no port for it. Nothing was counted then: the caller starts it later.
-    pub fn start(&mut self, flow: u16, now: u64, wire: &mut impl Wire) -> Result<(), Postponed> {
+    pub fn start(&mut self, flow: u16, due: u64, now: u64, wire: &mut impl Wire) -> Result<(), Postponed> {
         let first =
             self.bundle.flows.get(usize::from(flow)).and_then(|flow| flow.connections.first()).cloned();
-        let Some(id) = self.begin(flow, End::Client, now) else { return Err(Postponed::NoRoom) };
+        let Some(id) = self.begin(flow, End::Client, due) else { return Err(Postponed::NoRoom) };
+        self.contexts[id].set(mark::FRESH);
         if let Some(first) = first
             && let Err(why) = self.begin_first(id, flow, &first, now)
         {
@@ -46,8 +47,8 @@ impl Shard {
         Ok(())
     }
 
-    /// A context without connections.
-    fn begin(&mut self, flow: u16, end: End, now: u64) -> Option<u32> {
+    /// A context without connections, that was to begin at `due`.
+    fn begin(&mut self, flow: u16, end: End, due: u64) -> Option<u32> {
         let traits = *self.traits.get(usize::from(flow) * 2 + end as usize)?;
         let registers = self.registers.take(traits.registers, traits.scratch)?;
         let slots = if traits.has_row() { self.rows.take() } else { Some(NO_ID) };
@@ -63,7 +64,7 @@ impl Shard {
         }
         let marks = if end == End::Server { mark::SERVER } else { 0 };
         let marks = marks | if traits.has_row() { mark::ROW } else { 0 };
-        let (started, pc) = (micros(now), self.programs.start(flow, end));
+        let (started, pc) = (micros(due), self.programs.start(flow, end));
         self.contexts[id] = Context { started, slots, registers, pc, flow, marks, ..Context::default() };
         Some(id)
     }

@@ -115,7 +115,8 @@ impl Shard {
                 }
             }
             Op::Lat if instr.a == 0 => {
-                self.contexts[id].lap = micros(now);
+                let context = &mut self.contexts[id];
+                context.lap = if context.is(mark::FRESH) { context.started } else { micros(now) };
                 Step::Next
             }
             Op::Lat => {

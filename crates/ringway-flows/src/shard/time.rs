@@ -90,7 +90,7 @@ impl Shard {
         for _ in 0..self.parked.len() {
             let Some(id) = self.parked.pop_front() else { break };
             let instr = self.instruction(id);
-            if !self.contexts[id].is(context_mark::GONE)
+            if !self.contexts[id].is_gone()
                 && (instr.op.sends() || matches!(instr.op, Op::SendEnd | Op::RawPkt | Op::Listen))
             {
                 self.run(id, &mut Input::default(), now, wire);

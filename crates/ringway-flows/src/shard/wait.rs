@@ -106,7 +106,7 @@ impl Shard {
             return self.run_at_once(id, input, now, wire);
         }
         for member in self.members_of(id).into_iter().flatten() {
-            if !self.contexts[member].is(mark::GONE) {
+            if !self.contexts[member].is_gone() {
                 self.run(member, input, now, wire);
             }
         }
@@ -136,7 +136,8 @@ impl Shard {
             return Step::Wait;
         }
         let context = &self.contexts[id];
-        let (flow, end, took) = (context.flow, context.end(), micros(now).wrapping_sub(context.since));
+        let since = if context.is(mark::FRESH) { context.started } else { context.since };
+        let (flow, end, took) = (context.flow, context.end(), micros(now).wrapping_sub(since));
         self.latency(flow, end, super::tally::CONNECT, took);
         let connections = &self.bundle.flows[usize::from(flow)].connections;
         if connections.get(usize::from(instr.a)).is_some_and(|connection| connection.half_open) {

@@ -69,7 +69,7 @@ impl Bed {
 
     /// Starts a flow, if there is room.
     pub(super) fn try_start(&mut self, flow: u16) -> Result<(), Postponed> {
-        self.shard.start(flow, self.now, &mut self.cable)
+        self.shard.start(flow, self.now, self.now, &mut self.cable)
     }
 
     /// Goes on until nothing is waited for, or the time is over. `passes` says how often a frame arrives.

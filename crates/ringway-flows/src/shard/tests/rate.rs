@@ -72,7 +72,7 @@ impl Bench {
         let Self { shard, rings, incoming, concurrent } = self;
         let active = shard.tally().flows[0][0].active;
         for _ in active..*concurrent {
-            if shard.start(0, now, rings).is_err() {
+            if shard.start(0, now, now, rings).is_err() {
                 break;
             }
         }
