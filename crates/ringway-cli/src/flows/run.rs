@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use ringway::{Port, time::monotonic_ns};
+use ringway::{OpenOptions, time::monotonic_ns};
+use ringway_engine::affinity::pin;
 use ringway_flows::run::over_ports::{self, Options, Sides};
 use ringway_flows::run::second::Second;
 use ringway_flows::transport::Settings;
@@ -26,17 +27,21 @@ pub(crate) struct Args {
     #[command(flatten)]
     story: Story,
 
-    /// Run clients on the first port and servers on the second one, in this process
-    #[arg(long, value_name = "PORT", num_args = 2)]
-    both: Option<Vec<String>>,
+    /// Run clients on the first port and servers on the second one, in this process; given several times, each pair has a worker
+    #[arg(long, value_name = "PORT", num_args = 2, action = clap::ArgAction::Append)]
+    both: Vec<String>,
 
-    /// Run clients on this port; the servers are elsewhere
+    /// Run clients on this port; the servers are elsewhere. Given several times, each port has a worker
     #[arg(long, value_name = "PORT")]
-    client: Option<String>,
+    client: Vec<String>,
 
-    /// Run servers on this port, until Ctrl-C; the clients are elsewhere
+    /// Run servers on this port, until Ctrl-C; the clients are elsewhere. Given several times, each port has a worker
     #[arg(long, value_name = "PORT")]
-    server: Option<String>,
+    server: Vec<String>,
+
+    /// Workers that share the rings of one port, or of one pair of ports
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    workers: u32,
 
     #[command(flatten)]
     seed: Seed,
@@ -76,14 +81,14 @@ Examples:
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let mut bundle = args.story.compile()?;
     args.seed.apply(&mut bundle);
-    if bundle.plan.loads.is_empty() && args.server.is_none() {
+    if bundle.plan.loads.is_empty() && args.server.is_empty() {
         let what =
             "the file has no run, so nothing starts; add one, such as run { NAME rate 1 k flows/s for 10 s }";
         return Err(Failure::Other(format!("{}: {what}", args.story.file)));
     }
     let signals = stop::signals()?;
     let sides = sides(args)?;
-    for port in [&sides.client, &sides.server].into_iter().flatten() {
+    for port in sides.iter().flat_map(|sides| sides.client.iter().chain(&sides.server)) {
         args.link.wait(port, &signals)?;
         note(&format!("flows: {} [{}]", port.info().name, served(&port.info().backend, false)));
     }
@@ -91,6 +96,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         settings: Settings { clock: monotonic_ns(), ..Settings::default() },
         until_ns: args.seconds.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64),
         spin: Duration::from_micros(args.spin_us),
+        workers: args.workers,
+        begin: if args.workers > 1 || sides.len() > 1 { place } else { |_| {} },
     };
     let console = args.json.console();
     let (mut told, failed) = (Ok(()), Cell::new(false));
@@ -99,8 +106,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         sides,
         &options,
         || signals.stopped() || failed.get(),
-        |second| {
-            told = tell(console, second);
+        |now| {
+            told = tell(console, &now.second);
             failed.set(told.is_err());
         },
     )?;
@@ -108,9 +115,16 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     conclude(args.json, &report)
 }
 
-/// Opens the ports.
-fn sides(args: &Args) -> Result<Sides, Failure> {
-    let names: Vec<&String> = args.both.iter().flatten().chain(&args.client).chain(&args.server).collect();
+/// The thread of a worker gets a processor of its own, where there are enough.
+fn place(worker: usize) {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    // Where it may not choose, it runs anywhere.
+    let _ = pin(worker % cpus);
+}
+
+/// Opens the ports. Each pair, or each port of a side, is an entry.
+fn sides(args: &Args) -> Result<Vec<Sides>, Failure> {
+    let names: Vec<&String> = args.both.iter().chain(&args.client).chain(&args.server).collect();
     for name in &names {
         if let Some(interface) = with_default_route(name) {
             let why = format!(
@@ -119,21 +133,29 @@ fn sides(args: &Args) -> Result<Sides, Failure> {
             return Err(Failure::Usage(format!("{name}: {why}; choose another port")));
         }
     }
-    if let [one, two] = names[..]
-        && one == two
-    {
-        return Err(Failure::Usage(format!("{one}: the port is named twice; name two ports")));
+    let twice = (1..names.len()).find(|at| names[..*at].contains(&names[*at]));
+    if let Some(at) = twice {
+        return Err(Failure::Usage(format!("{}: the port is named twice; name each port once", names[at])));
     }
-    let open = |name: &String| Port::open(name);
-    Ok(match &args.both {
-        Some(both) => {
-            Sides { client: both.first().map(open).transpose()?, server: both.get(1).map(open).transpose()? }
-        }
-        None => Sides {
-            client: args.client.as_ref().map(open).transpose()?,
-            server: args.server.as_ref().map(open).transpose()?,
-        },
-    })
+    let pairs = args.both.len() / 2 + args.client.len() + args.server.len();
+    if pairs > 1 && args.workers > 1 {
+        let what = "--workers is for one port, or one pair of ports: of several, each has a worker";
+        return Err(Failure::Usage(format!("--workers {}: {what}; leave it out", args.workers)));
+    }
+    let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+    // All at once: queues of one interface share its hook.
+    let mut ports = OpenOptions::new().open_each(&names)?.into_iter();
+    let mut all = Vec::new();
+    while let Some(port) = ports.next() {
+        all.push(if !args.both.is_empty() {
+            Sides { client: Some(port), server: ports.next() }
+        } else if !args.client.is_empty() {
+            Sides { client: Some(port), server: None }
+        } else {
+            Sides { client: None, server: Some(port) }
+        });
+    }
+    Ok(all)
 }
 
 /// A line or an object for a second.

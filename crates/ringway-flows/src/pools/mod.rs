@@ -4,8 +4,10 @@
 //! | --- | --- |
 //! | [`choice`] | the number of the next one: in order, random, by Zipf's law |
 //! | [`pairs`] | free pairs of address and port |
+//! | [`owners`] | which worker owns a connection |
 //! | [`steer`] | which member of a class a tuple belongs to |
 
 pub mod choice;
+pub mod owners;
 pub mod pairs;
 pub mod steer;

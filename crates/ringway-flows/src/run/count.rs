@@ -39,12 +39,18 @@ impl Flows {
     /// The flows of all stories, without attacks.
     pub fn of_stories(bundle: &Bundle, tally: &Tally) -> Self {
         let stories = bundle.flows.iter().zip(&tally.flows).filter(|(flow, _)| flow.kind == Kind::Story);
-        stories.map(|(_, ends)| Self::of(ends)).fold(Self::default(), |sum, part| Self {
-            started: sum.started + part.started,
-            complete: sum.complete + part.complete,
-            failed: sum.failed + part.failed,
-            active: sum.active + part.active,
-        })
+        stories.map(|(_, ends)| Self::of(ends)).fold(Self::default(), Self::plus)
+    }
+
+    /// The sum of two stories, or of two workers.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            started: self.started + other.started,
+            complete: self.complete + other.complete,
+            failed: self.failed + other.failed,
+            active: self.active + other.active,
+        }
     }
 
     /// The share of started flows that are complete; 1 without any.

@@ -106,6 +106,26 @@ impl Meter {
         sum.bytes_in += now.bytes_in - before.bytes_in;
     }
 
+    /// Adds another worker, which ran at the same time. The most flows are an upper bound then.
+    pub(super) fn merge(&mut self, other: &Self) {
+        let (sum, part) = (&mut self.sum, &other.sum);
+        sum.ns = sum.ns.max(part.ns);
+        sum.complete.iter_mut().zip(&part.complete).for_each(|(sum, part)| *sum += part);
+        sum.connections += part.connections;
+        sum.frames_out += part.frames_out;
+        sum.bytes_out += part.bytes_out;
+        sum.frames_in += part.frames_in;
+        sum.bytes_in += part.bytes_in;
+        self.last_ns = self.last_ns.max(other.last_ns);
+        self.active_ns += other.active_ns;
+        self.most_active += other.most_active;
+    }
+
+    /// What is known better of the most flows at the same time.
+    pub(super) fn bound_active(&mut self, most: u64) {
+        self.most_active = self.most_active.min(most);
+    }
+
     /// What the steady state had until its last end.
     pub fn steady(&self) -> &Steady {
         &self.sum

@@ -11,20 +11,34 @@
 //! | [`expectations`] | what a file expects, beside what was measured |
 //! | [`report`] | the final report, and [`text`](report_text) for people |
 //! | [`second`] | the numbers of each second |
-//! | [`over_ports`] | one worker over ports |
+//! | [`counts`], [`history`] | sums until a time, and samples of them |
+//! | [`progress`] | what the workers of a run tell, put together |
+//! | [`over_ports`] | a run over ports: `setup` makes its workers, `worker` is one of them, with its `rings` |
+//! | `steering` | frames reach the worker that owns their connection |
+//! | [`counted`] | what a worker hands over at its end |
 //! | [`virtual_time`] | both ends in one shard, over a wire in memory |
 
 pub mod count;
+pub mod counted;
+pub mod counts;
 #[cfg(test)]
 mod example;
 pub mod expectations;
+pub mod history;
 pub mod meter;
 pub mod over_ports;
 pub mod plan;
+pub mod progress;
 pub mod report;
 pub mod report_text;
+pub mod report_workers;
+mod rings;
 pub mod second;
+mod setup;
+mod sides;
 pub mod size;
 pub mod steady;
+mod steering;
 pub mod stories;
 pub mod virtual_time;
+mod worker;

@@ -139,22 +139,23 @@ impl Plan {
 
     /// The condition of the plan that ends the run now.
     pub fn stopped(&self, now: u64, bundle: &Bundle, tally: &Tally) -> Option<Stop> {
-        if self.stops.is_empty() {
-            return None;
-        }
-        let flows = Flows::of_stories(bundle, tally);
-        let holds = |stop: &&Stop| match **stop {
-            Stop::Failed(count) => flows.failed >= count,
-            Stop::Complete(count) => flows.complete >= count,
-            Stop::After(ns) => now >= ns,
-            Stop::FailedShare(millionths) => {
-                let ended = flows.failed + flows.complete;
-                let share = u128::from(flows.failed) * 1_000_000;
-                ended >= 1000 && share > u128::from(millionths) * u128::from(ended)
-            }
-        };
-        self.stops.iter().find(holds).copied()
+        if self.stops.is_empty() { None } else { holding(&self.stops, now, Flows::of_stories(bundle, tally)) }
     }
+}
+
+/// The first condition that holds for so many flows.
+pub(super) fn holding(stops: &[Stop], now: u64, flows: Flows) -> Option<Stop> {
+    let holds = |stop: &&Stop| match **stop {
+        Stop::Failed(count) => flows.failed >= count,
+        Stop::Complete(count) => flows.complete >= count,
+        Stop::After(ns) => now >= ns,
+        Stop::FailedShare(millionths) => {
+            let ended = flows.failed + flows.complete;
+            let share = u128::from(flows.failed) * 1_000_000;
+            ended >= 1000 && share > u128::from(millionths) * u128::from(ended)
+        }
+    };
+    stops.iter().find(holds).copied()
 }
 
 /// Flows that run, as the end that started them sees it.
@@ -228,8 +229,8 @@ impl Running {
         }
     }
 
-    /// Since when the next start has been due. A number of flows and a bit rate have no times of their own: a start is due when it could be
-    /// made, and keeps this time while it is postponed.
+    /// Since when the next start has been due. A number of flows and a bit rate have no such times: a start is due
+    /// when it could be made, and keeps this time while it is postponed.
     fn since(&self, now: u64) -> u64 {
         match &self.shape {
             Shape::Rate(starts) => starts.next_ns().unwrap_or(now),

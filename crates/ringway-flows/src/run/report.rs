@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::code::{BUILT_IN, Bundle, Kind, Stop};
-use crate::shard::{EndTally, Failure, Latency, Shard, Tally};
+use crate::shard::{EndTally, Failure, Latency, Tally};
 
 use super::count::Flows;
+use super::counted::Counted;
 use super::expectations::{Outcome, check};
-use super::meter::Meter;
+use super::history::History;
+use super::report_workers::WorkerReport;
 
 /// Version of the report's keys.
 pub const SCHEMA: &str = "ringway-flows/1";
@@ -45,7 +47,7 @@ impl Ended {
 }
 
 /// What is known of a run beside its counters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Run {
     /// When it began, in ns.
     pub start: u64,
@@ -53,12 +55,12 @@ pub struct Run {
     pub now: u64,
     /// Why.
     pub ended: Ended,
-    /// Starts that were late.
-    pub postponed: u64,
-    /// Starts that were due and not made.
-    pub missed: u64,
     /// Whether time was virtual.
     pub virtual_time: bool,
+    /// Each worker over ports.
+    pub workers: Vec<WorkerReport>,
+    /// What was counted over time.
+    pub history: History,
 }
 
 /// The ends of flows on one side.
@@ -220,12 +222,18 @@ pub struct Report {
     pub expectations: Vec<Outcome>,
     /// Whether all expectations hold.
     pub holds: bool,
+    /// Each worker.
+    pub workers: Vec<WorkerReport>,
+    /// What was counted over time. It is no part of the object.
+    #[serde(skip)]
+    pub history: History,
 }
 
 impl Report {
     /// Of a run that has ended.
-    pub fn new(shard: &Shard, meter: &Meter, run: &Run) -> Self {
-        let (bundle, tally, steady) = (shard.bundle(), shard.tally(), meter.steady());
+    pub fn new(bundle: &Bundle, counted: &Counted, run: Run) -> Self {
+        let Counted { tally, meter, .. } = counted;
+        let steady = meter.steady();
         let seconds = steady.ns as f64 / 1e9;
         let stories = bundle.flows.iter().zip(&steady.complete).filter(|(flow, _)| flow.kind == Kind::Story);
         let complete = stories.map(|(_, complete)| complete).sum();
@@ -250,13 +258,15 @@ impl Report {
                 bits_in: rate(steady.bytes_in * 8),
             },
             active: Active { mean: meter.mean_active(run.start), max: meter.most_active() },
-            postponed: run.postponed,
-            missed: run.missed,
+            postponed: counted.postponed,
+            missed: counted.missed,
             transport: transport(tally),
-            refused: shard.refusals().collect(),
+            refused: counted.refused.clone(),
             checks: names(bundle, &tally.checks),
             holds: expectations.iter().all(|outcome| outcome.holds),
             expectations,
+            workers: run.workers,
+            history: run.history,
         }
     }
 }

@@ -2,12 +2,7 @@
 
 use serde::Serialize;
 
-use crate::code::Bundle;
-use crate::shard::Tally;
-
-use super::count::Flows;
-
-const SECOND_NS: u64 = 1_000_000_000;
+use super::counts::Counts;
 
 /// A second of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -22,6 +17,8 @@ pub struct Second {
     pub failed: f64,
     /// Flows that run now.
     pub active: u64,
+    /// Packets and flows of attacks that began, a second.
+    pub attacks: f64,
     /// Frames sent, a second, attacks included.
     pub packets_out: f64,
     /// Bits of these frames.
@@ -36,82 +33,47 @@ pub struct Second {
     pub busy: f64,
 }
 
-/// Notes when a second is over.
-#[derive(Debug)]
-pub(super) struct Seconds<F> {
-    each: F,
-    last_ns: u64,
-    flows: Flows,
-    /// Frames and bytes out, frames and bytes in, retransmissions.
-    counts: [u64; 5],
-    rounds: u64,
-    busy: u64,
-}
-
-impl<F: FnMut(&Second)> Seconds<F> {
-    pub(super) fn new(each: F) -> Self {
-        Self { each, last_ns: 0, flows: Flows::default(), counts: [0; 5], rounds: 0, busy: 0 }
-    }
-
-    /// A round has ended.
-    #[inline]
-    pub(super) fn advance(&mut self, now: u64, moved: bool, bundle: &Bundle, tally: &Tally) {
-        self.rounds += 1;
-        self.busy += u64::from(moved);
-        if now - self.last_ns >= SECOND_NS {
-            self.tell(now, bundle, tally);
+impl Second {
+    /// What happened between two samples.
+    pub fn between(before: &(u64, Counts), now: &(u64, Counts)) -> Self {
+        let seconds = now.0.saturating_sub(before.0) as f64 / 1e9;
+        let rate = |now: u64, before: u64| {
+            if seconds > 0.0 { now.saturating_sub(before) as f64 / seconds } else { 0.0 }
+        };
+        let (then, counts) = (&before.1, &now.1);
+        let (rounds, busy) =
+            (counts.rounds.saturating_sub(then.rounds), counts.busy.saturating_sub(then.busy));
+        Self {
+            seconds: now.0 as f64 / 1e9,
+            started: rate(counts.flows.started, then.flows.started),
+            complete: rate(counts.flows.complete, then.flows.complete),
+            failed: rate(counts.flows.failed, then.flows.failed),
+            active: counts.flows.active,
+            attacks: rate(counts.attacks, then.attacks),
+            packets_out: rate(counts.frames_out, then.frames_out),
+            bits_out: rate(counts.bytes_out, then.bytes_out) * 8.0,
+            packets_in: rate(counts.frames_in, then.frames_in),
+            bits_in: rate(counts.bytes_in, then.bytes_in) * 8.0,
+            retransmitted: rate(counts.retransmitted, then.retransmitted),
+            busy: if rounds > 0 { busy as f64 / rounds as f64 } else { 0.0 },
         }
-    }
-
-    fn tell(&mut self, now: u64, bundle: &Bundle, tally: &Tally) {
-        let seconds = (now - self.last_ns) as f64 / 1e9;
-        let flows = Flows::of_stories(bundle, tally);
-        let counts =
-            [tally.frames_out, tally.bytes_out, tally.frames_in, tally.bytes_in, tally.retransmitted];
-        let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
-        let of = |at: usize| rate(counts[at], self.counts[at]);
-        (self.each)(&Second {
-            seconds: now as f64 / 1e9,
-            started: rate(flows.started, self.flows.started),
-            complete: rate(flows.complete, self.flows.complete),
-            failed: rate(flows.failed, self.flows.failed),
-            active: flows.active,
-            packets_out: of(0),
-            bits_out: of(1) * 8.0,
-            packets_in: of(2),
-            bits_in: of(3) * 8.0,
-            retransmitted: of(4),
-            busy: self.busy as f64 / self.rounds as f64,
-        });
-        (self.last_ns, self.flows, self.counts) = (now, flows, counts);
-        (self.rounds, self.busy) = (0, 0);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::example::{ASK, bundle};
+    use crate::run::count::Flows;
 
     #[test]
     fn a_second_has_the_differences() {
-        let bundle = bundle(ASK);
-        let mut tally = Tally { flows: vec![Default::default()], ..Tally::default() };
-        let mut all = Vec::new();
-        let mut seconds = Seconds::new(|second: &Second| all.push(*second));
-        seconds.advance(SECOND_NS - 1, true, &bundle, &tally);
-        for end in &mut tally.flows[0] {
-            (end.started, end.complete, end.active) = (30, 20, 10);
-        }
-        tally.frames_out = 100;
-        seconds.advance(2 * SECOND_NS, false, &bundle, &tally);
-        tally.frames_out = 150;
-        seconds.advance(3 * SECOND_NS, false, &bundle, &tally);
-        let [one, two] = all[..] else { panic!("{all:?}") };
-        assert_eq!(
-            (one.started, one.complete, one.active, one.packets_out, one.busy),
-            (15.0, 10.0, 10, 50.0, 0.5)
-        );
-        assert_eq!((two.seconds, two.started, two.packets_out, two.busy), (3.0, 0.0, 50.0, 0.0));
+        let flows = Flows { started: 30, complete: 20, failed: 0, active: 10 };
+        let then = (0, Counts::default());
+        let now = (2_000_000_000, Counts { flows, frames_out: 100, rounds: 8, busy: 4, ..Counts::default() });
+        let second = Second::between(&then, &now);
+        assert_eq!((second.started, second.complete, second.active), (15.0, 10.0, 10));
+        assert_eq!((second.seconds, second.packets_out, second.busy), (2.0, 50.0, 0.5));
+        let none = Second::between(&now, &now);
+        assert_eq!((none.started, none.busy, none.active), (0.0, 0.0, 10));
     }
 }

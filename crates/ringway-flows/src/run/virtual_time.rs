@@ -11,6 +11,8 @@ use crate::schedule::starts::Share;
 use crate::shard::{SetupError, Shape, Shard, Wire};
 use crate::transport::Settings;
 
+use super::counted::Counted;
+use super::history::History;
 use super::meter::Meter;
 use super::plan::{Plan, active};
 use super::report::{Ended, Report, Run};
@@ -129,8 +131,13 @@ pub fn run<E>(
     }
     meter.end(now, shard.tally());
     let (postponed, missed) = (plan.postponed(), plan.missed(now, shard.tally()));
-    let run = Run { start: 0, now, ended, postponed, missed, virtual_time: true };
-    Ok(Report::new(&shard, &meter, &run))
+    let counted = Counted::new(&shard, meter, postponed, missed);
+    let (workers, history) = (Vec::new(), History::default());
+    Ok(Report::new(
+        shard.bundle(),
+        &counted,
+        Run { start: 0, now, ended, virtual_time: true, workers, history },
+    ))
 }
 
 /// What takes part in a run.

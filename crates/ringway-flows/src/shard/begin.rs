@@ -4,7 +4,7 @@ use crate::base::wheel::Links;
 use crate::code::{Connection, End, Place, ToPort, Transport};
 use crate::machine::context::{Context, NO_ID, mark};
 use crate::transport::input::note_syn;
-use crate::transport::net::hosts::HostId;
+use crate::transport::net::hosts::{HostId, Hosts};
 use crate::transport::output::{accept, open};
 use crate::transport::segment::{Segment, flag};
 
@@ -81,10 +81,11 @@ impl Shard {
         };
         let is_udp = first.transport == Transport::Udp;
         let (member, members) = self.services.place(flow);
-        let classes = self.classes;
-        let fits = |local, local_port| {
+        let (classes, part) = (self.classes, self.part);
+        let fits = |hosts: &Hosts, local, local_port| {
             let tuple = Tuple { local, remote, local_port, remote_port: port };
             crate::pools::steer::member_of(&classes, tuple.words(is_udp), members) == member
+                && part.owns(hosts, tuple)
         };
         let (local, local_port) = self.take_port(local, true, fits).ok_or(Postponed::NoPort)?;
         let tuple = Tuple { local, remote, local_port, remote_port: port };
@@ -116,19 +117,21 @@ impl Shard {
         &mut self,
         host: HostId,
         near: bool,
-        fits: impl Fn(HostId, u16) -> bool,
+        fits: impl Fn(&Hosts, HostId, u16) -> bool,
     ) -> Option<(HostId, u16)> {
-        let pool = self.nets[0].hosts().pool(host) as usize;
-        let (first, _) = self.members.get(pool)?.as_ref()?;
-        let (first, pairs) = (*first, self.pairs.get_mut(pool)?);
+        let Self { nets, members, pairs, .. } = self;
+        let hosts = nets[0].hosts();
+        let pool = hosts.pool(host) as usize;
+        let (first, _) = members.get(pool)?.as_ref()?;
+        let (first, pairs) = (*first, pairs.get_mut(pool)?);
         let at = host.0 - first;
         let host_of = |at: u32| HostId(first + at);
         match near {
             true => {
-                let (at, port) = pairs.take_near(at, |at, port| fits(host_of(at), port)).ok()?;
+                let (at, port) = pairs.take_near(at, |at, port| fits(hosts, host_of(at), port)).ok()?;
                 Some((host_of(at), port))
             }
-            false => pairs.take(at, |port| fits(host, port)).ok().map(|port| (host, port)),
+            false => pairs.take(at, |port| fits(hosts, host, port)).ok().map(|port| (host, port)),
         }
     }
 
@@ -204,7 +207,11 @@ impl Shard {
         let local = self.place(id, own).or_else(|| self.choose(own));
         let remote = self.place(id, other).or_else(|| self.choose(other));
         let (local, remote) = local.zip(remote).ok_or(Failure::NoPort)?;
-        let (local, local_port) = self.take_port(local, false, |_, _| true).ok_or(Failure::NoPort)?;
+        let part = self.part;
+        let fits = |hosts: &Hosts, local, local_port| {
+            part.owns(hosts, Tuple { local, remote, local_port, remote_port })
+        };
+        let (local, local_port) = self.take_port(local, false, fits).ok_or(Failure::NoPort)?;
         let tuple = Tuple { local, remote, local_port, remote_port };
         let Some(endpoint) = self.enter(tuple, Owner::new(self.main_of(id), slot, is_udp)) else {
             self.give_port(local, local_port);

@@ -10,6 +10,7 @@
 //! | `finish` | a connection or a flow ends, in order or not |
 //! | `time` | timers |
 //! | `warm` | records of a batch of frames come into the cache |
+//! | `owned` | which connections are this shard's, where there are several |
 //! | `setup` | all of it is made from a bundle |
 
 pub mod access;
@@ -23,6 +24,8 @@ mod finish;
 mod flush;
 mod hear;
 mod latency;
+mod merge;
+mod owned;
 mod parts;
 mod raw;
 mod reasons;
@@ -95,6 +98,8 @@ pub struct Shard {
     services: Services,
     /// Clients don't answer segments for which they have no connection: an attack asks for that.
     silent: bool,
+    /// Which connections are its own.
+    part: owned::Part,
     /// What the settings are for clients of connections with a window of their own: by flow and slot.
     narrow: Vec<(u16, u8, Settings)>,
     /// By pool: its first host, and how its addresses are chosen. `None` for a pool that has no host of its own.

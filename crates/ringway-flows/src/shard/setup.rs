@@ -19,6 +19,7 @@ use crate::machine::draw::Draw;
 use crate::machine::programs::Programs;
 use crate::machine::registers::Registers;
 use crate::pools::choice::{Choice, Order};
+use crate::pools::owners::Owners;
 use crate::pools::pairs::{Pairs, Ports};
 use crate::transport::Settings;
 use crate::transport::net::hosts::{HostId, Hosts, TooManyHosts};
@@ -26,6 +27,7 @@ use crate::transport::net::{Gateway, Net, Sides};
 
 use super::endpoint::Owner;
 use super::fields::RawState;
+use super::owned::Part;
 use super::services::Services;
 use super::{Latency, Shard, Tally};
 
@@ -114,6 +116,7 @@ impl Shard {
             raws: RawState::all(&bundle, |pool| run(&hosts, pool)),
             services: Services::new(&bundle, &hosts),
             silent: is_silent(&bundle),
+            part: Part::ALL,
             narrow: narrow(&bundle, settings),
             members: members(&bundle, &hosts),
             pairs: pairs(&bundle, &hosts)?,
@@ -142,6 +145,17 @@ impl Shard {
             settings,
             bundle,
         })
+    }
+}
+
+impl Shard {
+    /// The shard of one of several workers, from 0. It draws numbers of its own. With `owners`, its flows have only connections that it owns.
+    #[must_use]
+    pub fn of_worker(mut self, worker: u32, owners: Option<Owners>) -> Self {
+        let key = PeerKey::new(self.bundle.seed, purpose::PRIVATE);
+        self.random = SplitMix64(key.hash([worker.into()]));
+        self.part = Part { worker, owners };
+        self
     }
 }
 

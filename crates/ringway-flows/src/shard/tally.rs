@@ -113,6 +113,11 @@ impl Tally {
         } += 1;
     }
 
+    /// How long the flows of a story took, as their clients measured it.
+    pub fn whole_flow(&self, flow: usize) -> Option<&Latency> {
+        self.latencies.get(flow)?.get(FLOW as usize)
+    }
+
     #[inline]
     pub(super) fn latency(&mut self, flow: u16, which: u32, us: u32) {
         let all = self.latencies.get_mut(usize::from(flow));

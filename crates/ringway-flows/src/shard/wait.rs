@@ -211,7 +211,7 @@ impl Shard {
 
     fn op_ephemeral(&mut self, id: u32, instr: Instr) -> Step {
         let Some(host) = self.own_host(id, instr.low()) else { return Step::Failed(Failure::Check) };
-        let Some((_, port)) = self.take_port(host, false, |_, _| true) else {
+        let Some((_, port)) = self.take_port(host, false, |_, _, _| true) else {
             return Step::Failed(Failure::NoPort);
         };
         self.write(id, instr.a, port.into());
