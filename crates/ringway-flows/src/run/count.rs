@@ -59,6 +59,11 @@ impl Flows {
     }
 }
 
+/// A number for each second. 0 without time.
+pub(super) fn per_second(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,9 +26,15 @@ impl History {
         Self { every_ns, samples: Vec::new() }
     }
 
+    /// Whether a sample at this time would not come too soon.
+    #[inline]
+    pub fn wants(&self, ns: u64) -> bool {
+        self.samples.last().is_none_or(|(last, _)| ns >= last + self.every_ns)
+    }
+
     /// The sums at a time, which is not before the one of the last call. A sample that comes too soon is left out.
     pub fn push(&mut self, ns: u64, counts: Counts) {
-        if self.samples.last().is_some_and(|(last, _)| ns < last + self.every_ns) {
+        if !self.wants(ns) {
             return;
         }
         if self.samples.len() == MOST {

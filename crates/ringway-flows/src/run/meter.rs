@@ -4,6 +4,7 @@ use crate::code::Bundle;
 use crate::shard::Tally;
 
 use super::count::Flows;
+use super::cuts::Cuts;
 use super::steady;
 
 /// What the steady state had.
@@ -39,12 +40,13 @@ pub struct Meter {
     /// Flows times nanoseconds.
     active_ns: u128,
     most_active: u64,
+    cuts: Cuts,
 }
 
 impl Meter {
     /// For a run of a bundle that begins at `start` ns.
     pub fn new(bundle: &Bundle, start: u64) -> Self {
-        Self::over(steady::spans(bundle), bundle.flows.len(), start)
+        Self::over(steady::spans(bundle), bundle.flows.len(), start).around_attacks(bundle)
     }
 
     /// For so many flows, of which these times, from start to end in ns, are measured.
@@ -58,7 +60,19 @@ impl Meter {
             last_active: 0,
             active_ns: 0,
             most_active: 0,
+            cuts: Cuts::default(),
         }
+    }
+
+    /// Notes also what is counted when the attacks of a bundle begin and end.
+    #[must_use]
+    pub fn around_attacks(self, bundle: &Bundle) -> Self {
+        Self { cuts: Cuts::of(bundle), ..self }
+    }
+
+    /// The sums when attacks began and ended.
+    pub(super) fn cuts(&self) -> &Cuts {
+        &self.cuts
     }
 
     /// To be called in each round before anything happens at `now`.
@@ -66,6 +80,7 @@ impl Meter {
     pub fn advance(&mut self, now: u64, tally: &Tally) {
         self.active_ns += u128::from(self.last_active) * u128::from(now.saturating_sub(self.last_ns));
         self.last_ns = now;
+        self.cuts.advance(now, tally);
         while let Some(&(from, to)) = self.spans.get(self.at)
             && now >= from
         {
@@ -90,6 +105,7 @@ impl Meter {
         self.advance(now, tally);
         self.close(now, tally);
         self.at = self.spans.len();
+        self.cuts.end(now, tally);
     }
 
     fn close(&mut self, at: u64, tally: &Tally) {
@@ -119,6 +135,7 @@ impl Meter {
         self.last_ns = self.last_ns.max(other.last_ns);
         self.active_ns += other.active_ns;
         self.most_active += other.most_active;
+        self.cuts.merge(&other.cuts);
     }
 
     /// What is known better of the most flows at the same time.

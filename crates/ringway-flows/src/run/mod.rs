@@ -8,8 +8,10 @@
 //! | [`plan`] | which flow starts now |
 //! | [`count`] | flows as both of their ends saw them |
 //! | [`meter`] | what is kept of a run while it goes |
+//! | [`attacks`] | what attacks did to the stories beside them, by `cuts` when they began and ended |
 //! | [`expectations`] | what a file expects, beside what was measured |
 //! | [`report`] | the final report, and [`text`](report_text) for people |
+//! | [`report_latency`], [`report_workers`] | parts of it |
 //! | [`second`] | the numbers of each second |
 //! | [`counts`], [`history`] | sums until a time, and samples of them |
 //! | [`progress`] | what the workers of a run tell, put together |
@@ -18,9 +20,11 @@
 //! | [`counted`] | what a worker hands over at its end |
 //! | [`virtual_time`] | both ends in one shard, over a wire in memory |
 
+pub mod attacks;
 pub mod count;
 pub mod counted;
 pub mod counts;
+mod cuts;
 #[cfg(test)]
 mod example;
 pub mod expectations;
@@ -30,6 +34,7 @@ pub mod over_ports;
 pub mod plan;
 pub mod progress;
 pub mod report;
+pub mod report_latency;
 pub mod report_text;
 pub mod report_workers;
 mod rings;

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::code::{BUILT_IN, Bundle, Kind, Stop};
-use crate::shard::{EndTally, Failure, Latency, Tally};
+use crate::shard::{Answered, EndTally, Failure, Tally};
 
-use super::count::Flows;
+use super::attacks::{AttackReport, reports};
+use super::count::{Flows, per_second};
 use super::counted::Counted;
 use super::expectations::{Outcome, check};
 use super::history::History;
+use super::report_latency::LatencyReport;
 use super::report_workers::WorkerReport;
 
 /// Version of the report's keys.
@@ -108,39 +110,6 @@ impl FlowsReport {
     }
 }
 
-/// A latency, in microseconds.
-#[derive(Clone, Debug, Serialize)]
-pub struct LatencyReport {
-    /// How often it was measured.
-    pub count: u64,
-    /// Its mean.
-    pub mean_us: f64,
-    /// Half of them are at most this long.
-    pub p50_us: u32,
-    /// 90 of 100.
-    pub p90_us: u32,
-    /// 99 of 100.
-    pub p99_us: u32,
-    /// 999 of 1000.
-    pub p99_9_us: u32,
-    /// The longest.
-    pub max_us: u32,
-}
-
-impl LatencyReport {
-    fn new(latency: &Latency) -> Self {
-        Self {
-            count: latency.count(),
-            mean_us: latency.mean(),
-            p50_us: latency.percentile(0.5),
-            p90_us: latency.percentile(0.9),
-            p99_us: latency.percentile(0.99),
-            p99_9_us: latency.percentile(0.999),
-            max_us: latency.max(),
-        }
-    }
-}
-
 /// A story or an attack.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowReport {
@@ -222,6 +191,10 @@ pub struct Report {
     pub expectations: Vec<Outcome>,
     /// Whether all expectations hold.
     pub holds: bool,
+    /// Each attack of the plan, with what it did to the stories.
+    pub attacks: Vec<AttackReport>,
+    /// What came to clients for no connection, by kind, where there are attacks: the answers to their packets.
+    pub answers: BTreeMap<&'static str, u64>,
     /// Each worker.
     pub workers: Vec<WorkerReport>,
     /// What was counted over time. It is no part of the object.
@@ -238,6 +211,7 @@ impl Report {
         let stories = bundle.flows.iter().zip(&steady.complete).filter(|(flow, _)| flow.kind == Kind::Story);
         let complete = stories.map(|(_, complete)| complete).sum();
         let expectations = check(bundle, tally, meter);
+        let has_attacks = bundle.flows.iter().any(|flow| flow.kind == Kind::Attack);
         let rate = |count: u64| per_second(count, seconds);
         Self {
             schema: SCHEMA,
@@ -265,15 +239,17 @@ impl Report {
             checks: names(bundle, &tally.checks),
             holds: expectations.iter().all(|outcome| outcome.holds),
             expectations,
+            attacks: reports(bundle, meter.cuts(), &run.history),
+            answers: Answered::ALL
+                .into_iter()
+                .zip(tally.answers)
+                .filter(|(_, count)| *count > 0 && has_attacks)
+                .map(|(kind, count)| (kind.name(), count))
+                .collect(),
             workers: run.workers,
             history: run.history,
         }
     }
-}
-
-/// A number for each second. 0 without time.
-fn per_second(count: u64, seconds: f64) -> f64 {
-    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
 /// The report of one story or attack.

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use ringway_traffic::units::{bit_rate, duration, scaled};
 
-use super::report::{EndReport, FlowReport, FlowsReport, LatencyReport, Report};
+use super::attacks::AttackReport;
+use super::report::{EndReport, FlowReport, FlowsReport, Report};
+use super::report_latency::LatencyReport;
 
 /// The report as lines.
 pub fn text(report: &Report) -> String {
@@ -13,6 +15,9 @@ pub fn text(report: &Report) -> String {
     let _ = head(&mut out, report);
     for flow in &report.flows {
         let _ = one(&mut out, flow);
+    }
+    for of in &report.attacks {
+        let _ = attack(&mut out, of);
     }
     let _ = tail(&mut out, report);
     out.truncate(out.trim_end().len());
@@ -93,6 +98,28 @@ fn latency_line(out: &mut String, name: &str, latency: &LatencyReport) -> std::f
     writeln!(out, "  {name:<10} {p50:>10} {p90:>10} {p99:>10} {p99_9:>10} {max:>10} {count:>10}")
 }
 
+/// What an attack did to the stories.
+fn attack(out: &mut String, attack: &AttackReport) -> std::fmt::Result {
+    let time = |seconds: f64| duration((seconds * 1e9) as u64);
+    let recovery = match attack.recovery_seconds {
+        Some(after) => format!("recovered after {}", time(after)),
+        None => "no recovery was seen".to_owned(),
+    };
+    let (name, sent) = (&attack.attack, attack.sent);
+    let (from, to) = (time(attack.from_seconds), time(attack.to_seconds));
+    writeln!(out, "\nattack {name}: {from} to {to}, {sent} sent; {recovery}")?;
+    for (when, part) in [("before", &attack.before), ("during", &attack.during), ("after", &attack.after)] {
+        let Some(part) = part else { continue };
+        let (rate, share) = (scaled(part.flows_per_second, "flows/s"), part.completion * 100.0);
+        writeln!(
+            out,
+            "  stories {when}: {rate}, {share:.4} % of ended ones complete, {} failed",
+            part.failed
+        )?;
+    }
+    Ok(())
+}
+
 fn tail(out: &mut String, report: &Report) -> std::fmt::Result {
     let some = |name: &str, count: u64| (count > 0).then(|| format!("{name} {count}"));
     let events =
@@ -107,6 +134,10 @@ fn tail(out: &mut String, report: &Report) -> std::fmt::Result {
                 .collect(),
         ),
         ("transport", transport.filter_map(|name| some(name, *report.transport.get(name)?)).collect()),
+        (
+            "answers to attacks",
+            report.answers.iter().filter_map(|(name, count)| some(name, *count)).collect(),
+        ),
         ("refused frames", report.refused.iter().filter_map(|(name, count)| some(name, *count)).collect()),
         (
             "failed checks",

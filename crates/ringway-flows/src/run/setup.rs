@@ -95,7 +95,7 @@ fn worker(
         number: part.number as usize,
         shard: shard.of_worker(part.number, part.owners),
         plan: Plan::new(plan, share).map_err(|why| wrong(why.to_string()))?,
-        meter: Meter::over(spans, plan.flows.len(), 0),
+        meter: Meter::over(spans, plan.flows.len(), 0).around_attacks(plan),
         waiter: Waiter::new(options.spin)?,
         sides,
         steering: part.steering,

@@ -130,6 +130,37 @@ fn an_attack_keeps_its_rate_and_time() {
 }
 
 #[test]
+fn the_report_has_what_an_attack_did() {
+    // Each story takes a place at a server that the flood takes, too: nothing here is short of room, so nothing happens to the stories.
+    let text = r#"
+        attack flood(target) { raw tcp inside* -> target : 80  flags S  seq rand  no_reply }
+        run { ask rate 500 flows/s for 5 s drain 1 s  flood rate 1 k pkt/s from 2 s to 3 s target 198.19.0.1 }
+    "#;
+    let (_, report) = frames(bundle(&format!("{ASK}\n{text}")), &Options::default());
+    let [attack] = &report.attacks[..] else { panic!("{:?}", report.attacks) };
+    assert_eq!((attack.from_seconds, attack.to_seconds, attack.sent), (2.0, 3.0, 1000));
+    let parts = [&attack.before, &attack.during, &attack.after].map(|part| part.as_ref().unwrap());
+    let seconds = parts.map(|part| part.seconds.round());
+    assert_eq!(seconds, [2.0, 1.0, 2.0]);
+    assert_eq!(parts.iter().map(|part| part.started).sum::<u64>(), report.total.started);
+    for part in parts {
+        assert!((part.flows_per_second - 500.0).abs() < 10.0 && part.completion == 1.0, "{part:?}");
+        assert!(part.latencies["ask"].p99_us < 1000, "{part:?}");
+    }
+    assert_eq!(attack.recovery_seconds, Some(0.0));
+    assert_eq!(report.answers["syn_ack"], 3000, "a half of a connection for each packet, and two repeats");
+    let text = crate::run::report_text::text(&report);
+    for line in [
+        "attack flood(target = 198.19.0.1): 2.000 s to 3.000 s, 1000 sent; recovered after 0 ns",
+        "answers to attacks: syn_ack 3000",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let samples = report.history.samples();
+    assert!(samples.len() > 40 && samples.last().unwrap().1.flows.complete == report.total.complete);
+}
+
+#[test]
 fn a_sink_that_fails_ends_the_run() {
     let mut left = 3;
     let result = run(load("ask rate 1 k flows/s for 1 s"), &Options::default(), |_, _, _| {

@@ -12,9 +12,11 @@ use crate::shard::{SetupError, Shape, Shard, Wire};
 use crate::transport::Settings;
 
 use super::counted::Counted;
+use super::counts::Counts;
 use super::history::History;
 use super::meter::Meter;
 use super::plan::{Plan, active};
+use super::progress::TICK_NS;
 use super::report::{Ended, Report, Run};
 use super::size;
 
@@ -124,7 +126,14 @@ pub fn run<E>(
     let shape = Shape { endpoints, block_bytes, macs: MACS, start: 0 };
     let mut shard = Shard::new(bundle, options.settings, shape).map_err(Failed::Setup)?;
     let mut cable = Cable::new(options.delay_ns, sink);
-    let mut bed = Bed { shard: &mut shard, plan: &mut plan, meter: &mut meter, left: options.flows };
+    let mut history = History::new(TICK_NS);
+    let mut bed = Bed {
+        shard: &mut shard,
+        plan: &mut plan,
+        meter: &mut meter,
+        history: &mut history,
+        left: options.flows,
+    };
     let (now, ended) = bed.run(&mut cable, options.until_ns);
     if let Some(why) = cable.failed {
         return Err(Failed::Sink(why));
@@ -132,7 +141,8 @@ pub fn run<E>(
     meter.end(now, shard.tally());
     let (postponed, missed) = (plan.postponed(), plan.missed(now, shard.tally()));
     let counted = Counted::new(&shard, meter, postponed, missed);
-    let (workers, history) = (Vec::new(), History::default());
+    history.end(now, Counts::of(shard.bundle(), shard.tally()));
+    let workers = Vec::new();
     Ok(Report::new(
         shard.bundle(),
         &counted,
@@ -145,6 +155,7 @@ struct Bed<'a> {
     shard: &'a mut Shard,
     plan: &'a mut Plan,
     meter: &'a mut Meter,
+    history: &'a mut History,
     /// Flows that may start.
     left: u64,
 }
@@ -159,6 +170,9 @@ impl Bed<'_> {
         let mut now = 0;
         loop {
             self.meter.advance(now, self.shard.tally());
+            if self.history.wants(now) {
+                self.history.push(now, Counts::of(self.shard.bundle(), self.shard.tally()));
+            }
             cable.now = now;
             while let Some((side, frame)) = cable.arrived() {
                 self.shard.receive(side, &frame, now, cable);

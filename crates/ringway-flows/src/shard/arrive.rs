@@ -10,6 +10,7 @@ use crate::transport::reassembly::Incoming;
 use crate::transport::segment::{Segment, flag};
 use crate::transport::stray;
 
+use super::answers::Answered;
 use super::endpoint::{DATAGRAM, Owner, Tuple, room, settings_of};
 use super::finish::free;
 use super::run::Input;
@@ -74,10 +75,10 @@ impl Shard {
                 {
                     self.lost(id, lost, *cause, now, wire);
                 } else {
-                    self.tally.strays += 1;
+                    self.tally.stray(side, Answered::Unreachable);
                 }
             }
-            Body::EchoReply => self.tally.strays += 1,
+            Body::EchoReply => self.tally.stray(side, Answered::Echo),
         }
     }
 
@@ -201,16 +202,16 @@ impl Shard {
     fn datagram(&mut self, side: End, tuple: Tuple, data: &[u8], now: u64, wire: &mut impl Wire) {
         let found = self.find(tuple, true).or_else(|| self.listened(tuple, true));
         let Some(id) = found.or_else(|| self.serve(side, tuple, true, 0, now)) else {
-            *if self.is_served(side, tuple, true) {
-                &mut self.tally.no_room
+            if self.is_served(side, tuple, true) {
+                self.tally.no_room += 1;
             } else {
-                &mut self.tally.strays
-            } += 1;
+                self.tally.stray(side, Answered::Datagram);
+            }
             return;
         };
         let owner = self.endpoints[id].owner;
         if owner.is_nobody() {
-            self.tally.strays += 1;
+            self.tally.stray(side, Answered::Datagram);
             return;
         }
         let mut input = Input { slot: owner.slot(), data };
@@ -273,7 +274,7 @@ impl Shard {
             self.tally.no_room += 1;
             return;
         }
-        self.tally.strays += 1;
+        self.tally.stray(side, Answered::of(segment));
         if self.silent && side == End::Client {
             return;
         }

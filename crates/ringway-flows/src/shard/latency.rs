@@ -66,6 +66,16 @@ impl Latency {
         self.max
     }
 
+    /// What was counted after an earlier state of the same counter. Its longest is only known to a field.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let mut fields = self.fields.clone();
+        fields.iter_mut().zip(before.fields.iter()).for_each(|(sum, part)| *sum = sum.saturating_sub(*part));
+        let last = fields.iter().rposition(|count| *count > 0);
+        let (count, sum) = (self.count.saturating_sub(before.count), self.sum.saturating_sub(before.sum));
+        Self { fields, count, sum, max: last.map_or(0, |field| last_of(field).min(self.max)) }
+    }
+
     /// Adds the latencies of another worker.
     pub fn merge(&mut self, other: &Self) {
         self.fields
@@ -126,5 +136,9 @@ mod tests {
             assert!((found - right).abs() <= right / 32.0 + 1.0, "{share}: {found}");
         }
         assert_eq!((all.count(), all.max(), all.mean()), (1000, 1000, 500.5));
+        let odd = all.since(&half);
+        assert_eq!((odd.count(), odd.mean()), (500, 501.0));
+        assert!((990..=1000).contains(&odd.max()) && odd.percentile(0.5).abs_diff(500) < 20);
+        assert_eq!((all.since(&all).count(), all.since(&all).max()), (0, 0));
     }
 }

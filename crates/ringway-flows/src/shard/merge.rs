@@ -32,6 +32,7 @@ impl Tally {
         let Self { nonsense, strays, no_room, frames_out, bytes_out, frames_in, bytes_in, .. } = other;
         self.nonsense += nonsense;
         self.strays += strays;
+        add(&mut self.answers, &other.answers);
         self.no_room += no_room;
         self.frames_out += frames_out;
         self.bytes_out += bytes_out;

@@ -15,6 +15,7 @@
 
 pub mod access;
 mod addresses;
+mod answers;
 mod arrive;
 mod begin;
 mod branches;
@@ -68,6 +69,7 @@ use fields::RawState;
 use services::Services;
 use traits::Traits;
 
+pub use answers::Answered;
 pub use begin::Postponed;
 pub use latency::Latency;
 pub use reasons::Failure;

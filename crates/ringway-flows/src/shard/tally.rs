@@ -1,8 +1,9 @@
 //! What a shard counts.
 
-use crate::code::BUILT_IN;
+use crate::code::{BUILT_IN, End};
 use crate::transport::input::Oddity;
 
+use super::answers::Answered;
 use super::{Failure, Latency};
 
 /// Numbers of the latencies that each flow has, in the order of [`BUILT_IN`].
@@ -63,6 +64,8 @@ pub struct Tally {
     pub nonsense: u64,
     /// Segments, datagrams and messages of ICMP for which there was no connection.
     pub strays: u64,
+    /// The part of them that came to clients, by [`Answered`].
+    pub answers: [u64; Answered::ALL.len()],
     /// SYNs, datagrams and early segments for which there was no room.
     pub no_room: u64,
     /// Frames sent, and their bytes.
@@ -100,6 +103,13 @@ impl Tally {
         self.frames_out += u64::from(bytes > 0);
         self.bytes_out += bytes as u64;
         bytes
+    }
+
+    /// Something came to a side for no connection.
+    #[cold]
+    pub(super) fn stray(&mut self, side: End, what: Answered) {
+        self.strays += 1;
+        self.answers[what as usize] += u64::from(side == End::Client);
     }
 
     #[cold]

@@ -17,6 +17,8 @@ const COLOURS: usize = 7;
 pub enum Mark {
     /// Dots, joined.
     Line,
+    /// Joined points without dots, which are too many.
+    Curve,
     /// Dots.
     Dots,
     /// Rings, which leave what they lie on to be seen.
@@ -160,6 +162,7 @@ impl Place {
                 [(_, y)] => self.across(out, y),
                 _ => self.line(out, series),
             },
+            Mark::Curve => self.line(out, series),
             Mark::Line => {
                 self.line(out, series);
                 self.dots(out, series, "r=\"3\"");
@@ -256,6 +259,16 @@ mod tests {
         let svg = chart(vec![bars]).figure();
         assert_eq!(svg.matches("<rect ").count(), 2, "{svg}");
         assert!(!svg.contains("legend") && !svg.contains("<circle") && !svg.contains("x=\"-"), "{svg}");
+    }
+
+    #[test]
+    fn a_curve_has_no_dots() {
+        let curve = Series::line("c", vec![(0.0, 1.0), (10.0, 9.0)]).marked(Mark::Curve);
+        let svg = chart(vec![curve]).figure();
+        assert!(
+            svg.contains("<path d=\"M84.0") && !svg.contains("<circle") && svg.contains("legend"),
+            "{svg}"
+        );
     }
 
     #[test]
