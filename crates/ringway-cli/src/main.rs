@@ -36,6 +36,7 @@ mod rfc2544;
 mod rfc2889;
 mod router;
 mod run;
+mod screen;
 mod selection;
 mod stats;
 mod stop;

@@ -4,7 +4,8 @@
 mod support;
 
 use std::fs;
-use std::process::Command;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
 
 use ringway_lab::Lab;
 use serde_json::{Value, json};
@@ -169,6 +170,61 @@ fn both_ends_run_over_a_pipe() {
     assert_eq!((&report["virtual_time"], &report["ended"]), (&json!(false), &json!("plan")), "{report:#}");
     assert!(report["total"]["complete"].as_u64() > Some(300), "{report:#}");
     assert_eq!(report["total"]["complete"], report["total"]["started"], "{report:#}");
+}
+
+#[test]
+fn a_run_writes_its_report_as_a_page() {
+    let (story, (a, b), out) = (story("page.flow", STORY), pipe(), file("page.html"));
+    let page = out.display().to_string();
+    let words = ["flows", "run", &story, "--both", &a, &b, "--page", &page];
+    let ended = run(&words);
+    let html = fs::read_to_string(&out).unwrap();
+    assert_eq!(ringway_tester::report::check::faults(&html), Vec::<String>::new());
+    let complete = ended.stdout.split_once(" started, ").unwrap().1.split(' ').next().unwrap();
+    for part in
+        ["<h2>Over time</h2>", "complete &gt;= 100 %", "p99(get.connect)", &format!("<td>{complete}</td>")]
+    {
+        assert!(html.contains(part), "{part}: {ended:?}");
+    }
+    let (a, b) = pipe();
+    let ended = run(&["flows", "run", &story, "--both", &a, &b, "--page", "/no/such/page.html"]);
+    assert!(ended.code == Some(1) && ended.stdout.contains("flows: "), "{ended:?}");
+}
+
+#[test]
+fn a_terminal_has_a_screen_and_one_key_stops_everything() {
+    let text = STORY.replace("for 200 ms", "for 500 s");
+    let (story, (a, b)) = (story("live.flow", &text), pipe());
+    for key in ["q", "\x03"] {
+        let binary = env!("CARGO_BIN_EXE_ringway");
+        let words = format!("stty rows 24 cols 80; {binary} flows run {story} --both '{a}' '{b}'");
+        // The far end of a terminal; it goes when the time is over.
+        let mut terminal = Command::new("timeout")
+            .args(["120", "script", "-qefc", &words, "/dev/null"])
+            .env("RINGWAY_DIR", support::directory())
+            .env("TERM", "xterm")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut shown, mut bytes) = (String::new(), [0; 4096]);
+        let mut out = terminal.stdout.take().unwrap();
+        let mut read = |shown: &mut String| {
+            let count = out.read(&mut bytes).unwrap();
+            *shown += &String::from_utf8_lossy(&bytes[..count]);
+            count > 0
+        };
+        while !(shown.contains("stop everything") && shown.contains("ACTIVE")) {
+            assert!(read(&mut shown), "{shown}");
+        }
+        terminal.stdin.as_mut().unwrap().write_all(key.as_bytes()).unwrap();
+        while read(&mut shown) {}
+        terminal.wait().unwrap();
+        assert!(
+            shown.contains("ended by interrupted; seed 9"),
+            "the report comes behind the screen: {shown}"
+        );
+    }
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 mod check;
 mod disasm;
+mod live;
+mod page;
 mod pcap;
 mod run;
 mod source;

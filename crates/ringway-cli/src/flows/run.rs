@@ -1,6 +1,9 @@
 //! `ringway flows run`
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ringway::{OpenOptions, time::monotonic_ns};
@@ -8,16 +11,19 @@ use ringway_engine::affinity::pin;
 use ringway_flows::run::over_ports::{self, Options, Sides};
 use ringway_flows::run::second::Second;
 use ringway_flows::transport::Settings;
+use ringway_lab::Conditions;
 use ringway_tester::ports::with_default_route;
 use ringway_traffic::units::{bit_rate, scaled};
 use serde_json::json;
 
+use super::live::Live;
+use super::page::{self, Origin};
 use super::pcap::conclude;
 use super::source::{Seed, Story};
 use crate::console::{Console, note, served};
 use crate::failure::Failure;
 use crate::options::{Json, LinkWait};
-use crate::{durations, stop};
+use crate::{durations, stop, words};
 
 /// Run a plan over ports: clients, servers, or both
 #[derive(Debug, clap::Args)]
@@ -54,6 +60,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MICROSECONDS", default_value_t = 20)]
     spin_us: u64,
 
+    /// Print a line each second on a terminal, too, instead of a screen
+    #[arg(long)]
+    no_live: bool,
+
+    /// Write the report as a page
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+
     #[command(flatten)]
     link: LinkWait,
 
@@ -66,7 +80,8 @@ const USAGE: &str = "ringway flows run [OPTIONS] FILE --both PORT PORT
        ringway flows run [OPTIONS] FILE --server PORT";
 
 const EXAMPLES: &str = "\
-Prints a line each second, and a report at the end; with --json, an object each second, and the report as the last one. Clients and servers in
+On a terminal it has a screen, and q or Ctrl-C stops everything. Elsewhere, and with --no-live, it prints a line each second; with --json an object.
+The report is at the end. Clients and servers in
 two processes, or on two machines, need the same file and the same seed. Servers measure no latencies and expect nothing.
 
 A port whose interface holds a default route is refused: flows and attacks are for isolated laboratories.
@@ -76,7 +91,8 @@ Ends with 1 when an expectation of the file does not hold.
 Examples:
   ringway flows run office.flow --both 'pipe:x{1' 'pipe:x}1'
   ringway flows run office.flow --server packet:eth1 & ringway flows run office.flow --client packet:eth0
-  ringway flows run example --both vale0:a vale0:b --seconds 5 --json";
+  ringway flows run example --both vale0:a vale0:b --page report.html
+  ringway flows run example --both ebpf:eth0 ebpf:eth1 --workers 2 --seconds 5 --json";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let mut bundle = args.story.compile()?;
@@ -87,10 +103,12 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Other(format!("{}: {what}", args.story.file)));
     }
     let signals = stop::signals()?;
-    let sides = sides(args)?;
+    let (sides, conditions) = (sides(args)?, Conditions::read());
+    let mut ports = Vec::new();
     for port in sides.iter().flat_map(|sides| sides.client.iter().chain(&sides.server)) {
         args.link.wait(port, &signals)?;
-        note(&format!("flows: {} [{}]", port.info().name, served(&port.info().backend, false)));
+        ports.push(format!("{} [{}]", port.info().name, served(&port.info().backend, false)));
+        note(&format!("flows: {}", ports[ports.len() - 1]));
     }
     let options = Options {
         settings: Settings { clock: monotonic_ns(), ..Settings::default() },
@@ -99,20 +117,45 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         workers: args.workers,
         begin: if args.workers > 1 || sides.len() > 1 { place } else { |_| {} },
     };
+    let origin = Origin { file: args.story.file.clone(), ports, command: words::line(), conditions };
     let console = args.json.console();
-    let (mut told, failed) = (Ok(()), Cell::new(false));
-    let report = over_ports::run(
-        bundle,
-        sides,
-        &options,
-        || signals.stopped() || failed.get(),
-        |now| {
-            told = tell(console, &now.second);
-            failed.set(told.is_err());
-        },
-    )?;
-    told?;
-    conclude(args.json, &report)
+    let mut screen = None;
+    if !args.json.json && !args.no_live && io::stdin().is_terminal() && io::stdout().is_terminal() {
+        screen = Some(Live::open(format!("ringway flows  {}  seed {}", args.story.file, bundle.seed))?);
+    }
+    let screen = RefCell::new(screen);
+    let told = RefCell::new(Ok(()));
+    let note = |said: Result<(), Failure>| {
+        if said.is_err() {
+            *told.borrow_mut() = said;
+        }
+    };
+    let stopped = || {
+        let key = screen.borrow_mut().as_mut().map_or(Ok(false), Live::stopped);
+        let pressed = key.unwrap_or_else(|why| {
+            note(Err(why.into()));
+            true
+        });
+        pressed || signals.stopped() || told.borrow().is_err()
+    };
+    let report = over_ports::run(bundle, sides, &options, stopped, |now| {
+        note(match screen.borrow_mut().as_mut() {
+            Some(live) => live.show(now).map_err(Failure::from),
+            None => tell(console, &now.second),
+        });
+    });
+    // The terminal is given back before anything is printed.
+    drop(screen);
+    let report = report?;
+    told.into_inner()?;
+    let written = args.page.as_ref().map_or(Ok(()), |path| {
+        fs::write(path, page::html(&report, &origin)).map_err(|why| {
+            let what = format!("{}: the page can't be written: {why}", path.display());
+            Failure::Other(format!("{what}; the report on standard output has the results"))
+        })
+    });
+    conclude(args.json, &report)?;
+    written
 }
 
 /// The thread of a worker gets a processor of its own, where there are enough.

@@ -5,7 +5,6 @@ mod detail;
 mod object;
 #[cfg(test)]
 mod samples;
-mod screen;
 mod state;
 mod text;
 mod view;
@@ -19,8 +18,8 @@ use ringway_watch::ports::Reading;
 
 use crate::failure::Failure;
 use crate::options::Json;
+use crate::screen::{self, Screen};
 use crate::stop;
-use screen::Screen;
 use state::{State, Wish};
 
 /// Watch the rates of all open ports
@@ -84,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn watch(screen: &mut Screen, state: &mut State, signals: &Signals) -> io::Result<()> {
     let mut next = Instant::now() + state.interval.min(FIRST);
     while !signals.stopped() {
-        screen.draw(state)?;
+        draw(screen, state)?;
         match wait(state, next, signals)? {
             Wish::Quit => return Ok(()),
             Wish::Resume => {
@@ -100,6 +99,12 @@ fn watch(screen: &mut Screen, state: &mut State, signals: &Signals) -> io::Resul
         }
     }
     Ok(())
+}
+
+/// Shows the state.
+fn draw(screen: &mut Screen, state: &mut State) -> io::Result<()> {
+    state.scroll = state.scroll.min(view::last_scroll(state, screen.area()?));
+    screen.draw(|area, buf| view::render(state, area, buf))
 }
 
 /// Waits for a key that changes something, or until `next`; [`Wish::Nothing`] when that has come.

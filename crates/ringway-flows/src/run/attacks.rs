@@ -133,8 +133,10 @@ fn recovery(history: &History, end: u64, before: &Effect) -> Option<f64> {
         per_second(complete, (to - from) as f64 / 1e9) >= goal
             && share <= 1.0 - before.completion + MORE_FAILED
     };
-    let first = samples.iter().filter(|(at, _)| *at >= end).find(recovered)?;
-    Some((first.0 - end) as f64 / 1e9)
+    // A sample may not be just at the end: the one before it is the nearest.
+    let nearest = samples.partition_point(|(at, _)| *at <= end).saturating_sub(1);
+    let first = samples[nearest..].iter().find(recovered)?;
+    Some(first.0.saturating_sub(end) as f64 / 1e9)
 }
 
 #[cfg(test)]

@@ -5,23 +5,22 @@ use std::mem::ManuallyDrop;
 use std::time::Duration;
 
 use ratatui::DefaultTerminal;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-
-use super::state::State;
-use super::view;
 
 /// The terminal in raw mode, on its alternate screen. It is given back when this is dropped, and before the message of a
 /// panic, which would not be seen otherwise.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(crate) struct Screen {
     /// Not dropped, for that would print when the cursor can't be shown, and panic when that fails too: both happen when
     /// the terminal is gone.
     terminal: ManuallyDrop<DefaultTerminal>,
 }
 
 impl Screen {
-    pub(super) fn open() -> io::Result<Self> {
+    pub(crate) fn open() -> io::Result<Self> {
         match ratatui::try_init() {
             Ok(terminal) => Ok(Self { terminal: ManuallyDrop::new(terminal) }),
             Err(e) => {
@@ -32,13 +31,16 @@ impl Screen {
         }
     }
 
-    /// Shows the state, at the size that the terminal has now.
-    pub(super) fn draw(&mut self, state: &mut State) -> io::Result<()> {
-        let area = self.terminal.size()?.into();
-        state.scroll = state.scroll.min(view::last_scroll(state, area));
+    /// Its size now.
+    pub(crate) fn area(&self) -> io::Result<Rect> {
+        Ok(self.terminal.size()?.into())
+    }
+
+    /// Shows what `render` draws, at the size that the terminal has now.
+    pub(crate) fn draw(&mut self, render: impl FnOnce(Rect, &mut Buffer)) -> io::Result<()> {
         self.terminal.draw(|frame| {
             let area = frame.area();
-            view::render(state, area, frame.buffer_mut());
+            render(area, frame.buffer_mut());
         })?;
         Ok(())
     }
@@ -53,7 +55,7 @@ impl Drop for Screen {
 
 /// Waits for a key or a change of size, `limit` at most; true when there may be one. Fails when the terminal is gone,
 /// for crossterm, asked then, would look for a key forever.
-pub(super) fn pressed(limit: Duration) -> io::Result<bool> {
+pub(crate) fn pressed(limit: Duration) -> io::Result<bool> {
     let stdin = io::stdin();
     let mut wanted = [PollFd::new(&stdin, PollFlags::IN)];
     let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
