@@ -129,6 +129,20 @@ fn the_queues_of_a_veth_are_shared_out() {
 }
 
 #[test]
+fn one_worker_looks_at_all_queues() {
+    if !ringway_lab::is_root() {
+        eprintln!("SKIPPED: it needs root");
+        return;
+    }
+    let (story, lab) = (story("all-queues.flow"), Lab::new().unwrap());
+    queues(&lab, 3);
+    for [one, other] in [["ebpf:q0", "ebpf:q1"], ["packet:q0", "packet:q1"]] {
+        let words = ["--netns", lab.name(), "flows", "run", &story, "--json", "--both", one, other];
+        adds_up(&report(&run(&words)), 1);
+    }
+}
+
+#[test]
 fn what_can_not_be_shared_out_is_refused() {
     let (story, (a, b), (c, d)) = (story("refused.flow"), pipe(), pipe());
     let words = ["flows", "run", &story, "--both", &a, &b];

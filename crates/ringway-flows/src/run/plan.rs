@@ -104,7 +104,7 @@ impl Plan {
 
     /// The flow has started.
     pub fn made(&mut self, start: Start) {
-        self.loads[start.load].made(start.flow);
+        self.loads[start.load].made();
     }
 
     /// The flow could not start. Its load tries again a little later.
@@ -213,7 +213,8 @@ impl Running {
             Shape::Active { level, .. } => level.due(now, active_of(&self.flows, tally)),
             Shape::Bits { volume, expected, .. } => {
                 let mean = self.flows.iter().map(|&flow| expected[usize::from(flow)]).sum::<u64>();
-                volume.due(now, mean / self.flows.len().max(1) as u64)
+                let bits = bits_of(&self.flows, expected, tally);
+                volume.due(now, bits, mean / self.flows.len().max(1) as u64)
             }
         }
     }
@@ -245,15 +246,11 @@ impl Running {
         *self.picked.get_or_insert_with(|| flows.get(mix.pick()).copied().unwrap_or(first))
     }
 
-    fn made(&mut self, flow: u16) {
+    fn made(&mut self) {
         self.picked = None;
         match &mut self.shape {
             Shape::Rate(starts) => _ = starts.start(),
-            Shape::Active { late, .. } => late.start(),
-            Shape::Bits { volume, late, expected } => {
-                volume.start(expected[usize::from(flow)]);
-                late.start();
-            }
+            Shape::Active { late, .. } | Shape::Bits { late, .. } => late.start(),
         }
     }
 
@@ -270,7 +267,9 @@ impl Running {
         let next = match &self.shape {
             Shape::Rate(starts) => starts.next_ns(),
             Shape::Active { level, .. } => level.next_ns(now, active_of(&self.flows, tally)),
-            Shape::Bits { volume, .. } => volume.next_ns(now),
+            Shape::Bits { volume, expected, .. } => {
+                volume.next_ns(now, bits_of(&self.flows, expected, tally))
+            }
         };
         next.map(|at| at.max(self.wait_until))
     }
@@ -281,6 +280,20 @@ impl Running {
             Shape::Active { late, .. } | Shape::Bits { late, .. } => late.postponed(),
         }
     }
+}
+
+/// The bits that the flows of a load had, and what the compiler expects of active ones. So a load never exceeds its rate.
+fn bits_of(flows: &[u16], expected: &[u64], tally: &Tally) -> u64 {
+    let (last, own) = tally.flow_bytes.split_last().unwrap_or((&0, &[]));
+    // What went after the ends of flows belongs to all alike.
+    let more = *last as f64 / own.iter().sum::<u64>().max(1) as f64;
+    let of = |&flow: &u16| {
+        let flow = usize::from(flow);
+        let bytes = own.get(flow).copied().unwrap_or(0);
+        (bytes + (bytes as f64 * more) as u64) * 8
+            + tally.flows.get(flow).map_or(0, |ends| ends[0].active) * expected[flow]
+    };
+    flows.iter().map(of).sum()
 }
 
 /// Flows of a load that run.

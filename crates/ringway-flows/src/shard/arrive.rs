@@ -30,6 +30,9 @@ impl Shard {
                     local_port: ports.target,
                     remote_port: ports.source,
                 };
+                if side == End::Client && self.measures() {
+                    self.measure_arrival(tuple, false, frame.len() as u64);
+                }
                 self.segment(side, tuple, from, &segment, now, wire);
             }
             _ => self.receive_any(side, frame, now, wire),
@@ -40,7 +43,12 @@ impl Shard {
     #[inline(never)]
     fn receive_any(&mut self, side: End, frame: &[u8], now: u64, wire: &mut impl Wire) {
         match self.nets[side as usize].parse_any(frame) {
-            Ok(Received::Arrival(arrival)) => self.arrive(side, &arrival, now, wire),
+            Ok(Received::Arrival(arrival)) => {
+                if side == End::Client && self.measures() {
+                    self.measure_any(&arrival, frame.len() as u64);
+                }
+                self.arrive(side, &arrival, now, wire);
+            }
             Ok(Received::Control(control)) => {
                 let net = &mut self.nets[side as usize];
                 if wire.room(side) > 0 {

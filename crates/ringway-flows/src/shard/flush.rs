@@ -121,7 +121,9 @@ impl Shard {
                     None => return,
                 },
             };
+            let before = self.tally.bytes_out;
             self.send_all(id, side, (way, quick), now, wire);
+            self.measure(side, id, self.tally.bytes_out - before);
         }
         self.after_sending(id, now);
     }

@@ -19,6 +19,7 @@ impl Tally {
         self.flows.iter_mut().flatten().zip(flows.iter().flatten()).for_each(|(sum, part)| sum.merge(part));
         self.counters.iter_mut().zip(counters).for_each(|(sum, part)| add(sum, part));
         add(&mut self.checks, checks);
+        add(&mut self.flow_bytes, &other.flow_bytes);
         let all = self.latencies.iter_mut().flatten().zip(latencies.iter().flatten());
         all.for_each(|(sum, part)| sum.merge(part));
         let Self { connections, retransmitted, repeated, early, outside, false_acks, challenged, .. } = other;

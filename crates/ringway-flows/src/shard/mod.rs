@@ -10,6 +10,7 @@
 //! | `finish` | a connection or a flow ends, in order or not |
 //! | `time` | timers |
 //! | `warm` | records of a batch of frames come into the cache |
+//! | `measure` | bytes of each flow, where a plan has a bit rate |
 //! | `owned` | which connections are this shard's, where there are several |
 //! | `setup` | all of it is made from a bundle |
 
@@ -25,6 +26,7 @@ mod finish;
 mod flush;
 mod hear;
 mod latency;
+mod measure;
 mod merge;
 mod owned;
 mod parts;

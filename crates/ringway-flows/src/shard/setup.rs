@@ -249,6 +249,11 @@ fn tally(bundle: &Bundle) -> Tally {
             .map(|flow| vec![Latency::default(); BUILT_IN.len() + flow.latencies.len()])
             .collect(),
         checks: vec![0; bundle.names.len()],
+        flow_bytes: if bundle.plan.loads.iter().any(|load| load.unit == code::Unit::Bits) {
+            vec![0; bundle.flows.len() + 1]
+        } else {
+            Vec::new()
+        },
         ..Tally::default()
     }
 }

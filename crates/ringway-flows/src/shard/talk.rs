@@ -196,6 +196,7 @@ impl Shard {
         if len > MAX_DATAGRAM {
             return Step::Failed(Failure::Check);
         }
+        let before = self.tally.bytes_out;
         let Self { nets, queues, contents, blocks, bundle, sums, tally, .. } = self;
         let sources = Sources { bundle, sums, contents, blocks };
         let way = Way { from: tuple.local, to: tuple.remote, mac };
@@ -211,6 +212,7 @@ impl Shard {
         if queue != NO_ID {
             self.drop_queue(queue);
         }
+        self.measure(side, endpoint, self.tally.bytes_out - before);
         Step::Next
     }
 }

@@ -68,6 +68,9 @@ pub struct Tally {
     pub answers: [u64; Answered::ALL.len()],
     /// SYNs, datagrams and early segments for which there was no room.
     pub no_room: u64,
+    /// By flow: bytes of frames that its clients sent and received, where a load of the plan is a bit rate. Behind them: the last acknowledgements, when
+    /// their flows have ended. Empty otherwise.
+    pub flow_bytes: Vec<u64>,
     /// Frames sent, and their bytes.
     pub frames_out: u64,
     /// Bytes of these frames.
