@@ -13,7 +13,7 @@ impl Net {
     ///
     /// # Errors
     /// Why the frame goes no further.
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn parse<'a>(&mut self, frame: &'a [u8]) -> Result<Received<'a>, Refused> {
         self.quick(frame).map_or_else(|| self.parse_any(frame), |arrival| Ok(Received::Arrival(arrival)))
     }
