@@ -60,7 +60,8 @@ pub enum Op {
     Reset,
     /// Forgets slot `a` without a packet. Over TCP only for attacks.
     Abandon,
-    /// Waits on slot `a` that last longer than constant `c` nanoseconds fail as `timeout` from here on. A constant of 0 takes the limit off.
+    /// Waits on slot `a` that last longer than constant `c` nanoseconds fail as `timeout` from here on. Each program has one in front of its first
+    /// wait; it is above 0, and at most an hour.
     Timeout,
     /// A timeout of the next expectation on slot `a` does not fail, at most `b` times: the program goes on behind this instruction, and
     /// sends again. In between are only sends on the slot, and arithmetic. Only over UDP.

@@ -129,6 +129,7 @@ fn client() -> Vec<Instr> {
 /// What the server runs.
 fn server() -> Vec<Instr> {
     vec![
+        Instr::new(Op::Timeout, 0, 0, 0),
         Instr::new(Op::Accept, 0, 0, 0),
         Instr::new(Op::Ephemeral, 0, 1, 0),
         Instr::new(Op::Listen, 1, 0, 0),
@@ -136,11 +137,11 @@ fn server() -> Vec<Instr> {
         Instr::new(Op::Accept, 1, 0, 0),
         Instr::new(Op::Rand, 1, 0, 0),
         Instr::new(Op::Ldi, 2, 0, 1),
-        Instr::new(Op::SendT, 0, 0, 2), // L7
+        Instr::new(Op::SendT, 0, 0, 2), // L8
         Instr::two(Op::Sub, 1, 1, 2),
-        Instr::new(Op::Jnz, 1, 0, 7),
-        Instr::new(Op::Spawn, 0, 0, 17),
-        Instr::new(Op::Spawn, 1, 0, 20),
+        Instr::new(Op::Jnz, 1, 0, 8),
+        Instr::new(Op::Spawn, 0, 0, 18),
+        Instr::new(Op::Spawn, 1, 0, 21),
         Instr::new(Op::Join, 0, 0, 0),
         Instr::new(Op::Close, 1, 0, 0),
         Instr::new(Op::ExpectFin, 0, 0, 0),

@@ -146,7 +146,12 @@ impl Shard {
             }
         }
         if !owner.is_nobody() && self.concerns(owner, &outcome) {
+            self.watched = id;
             self.wake_at_once(owner.context(), &mut input, now, wire);
+            if self.watched != id {
+                // The program closed the connection, or failed.
+                return self.flush_touched(now, wire);
+            }
             if !input.data.is_empty() && self.belongs(id, owner) {
                 let eaten = outcome.data.len() - input.data.len();
                 if !self.keep(id, &mut outcome, eaten, now) {
@@ -227,8 +232,8 @@ impl Shard {
             self.keep_datagram(id, data);
             input.data = &[];
         }
-        self.wake(owner.context(), &mut input, now, wire);
-        if !input.data.is_empty() && self.belongs(id, owner) {
+        let is_there = self.wake_for(id, &mut input, now, wire);
+        if !input.data.is_empty() && is_there && self.belongs(id, owner) {
             self.keep_datagram(id, input.data);
         }
         self.flush_touched(now, wire);

@@ -19,7 +19,9 @@ impl Shard {
         }
         match how {
             Over::Closed | Over::Reopened => {
-                self.wake(owner.context(), &mut Input::default(), now, wire);
+                if !self.wake_for(id, &mut Input::default(), now, wire) {
+                    return;
+                }
                 if self.belongs(id, owner) {
                     // The program is not at its close: it finds the slot closed later.
                     self.detach(id);
@@ -123,13 +125,17 @@ impl Shard {
         let (flow, end) = (self.contexts[id].flow, self.contexts[id].end());
         for slot in 0..self.slots_of(id) {
             let endpoint = self.slot(id, slot);
-            if endpoint != NO_ID {
-                self.detach(endpoint);
-                if self.endpoints[endpoint].owner.is_udp()
-                    || self.endpoints[endpoint].tcp.state == State::Closed
-                {
-                    self.release(endpoint);
-                }
+            if endpoint == NO_ID {
+                continue;
+            }
+            self.detach(endpoint);
+            // After a FIN of this end, TCP goes on by itself. A connection that the program never took is reset.
+            if !self.endpoints[endpoint].tcp.is(mark::FIN_QUEUED) {
+                self.abort(endpoint, now, wire);
+            }
+            if self.endpoints[endpoint].owner.is_udp() || self.endpoints[endpoint].tcp.state == State::Closed
+            {
+                self.release(endpoint);
             }
         }
         let started = self.contexts[id].started;
@@ -151,6 +157,9 @@ impl Shard {
 
     /// An endpoint goes.
     pub(super) fn release(&mut self, id: u32) {
+        if self.watched == id {
+            self.watched = NO_ID;
+        }
         self.leave(id);
         self.cancel_endpoint(id);
         let record = self.endpoints[id];

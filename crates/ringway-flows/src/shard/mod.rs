@@ -135,6 +135,8 @@ pub struct Shard {
     asking: VecDeque<u32>,
     /// A hardware address came to be known, or a neighbour to be unreachable.
     news: bool,
+    /// The endpoint whose event a program hears now, until it is released.
+    watched: u32,
     /// Endpoints to which an instruction gave something to send.
     touched: Vec<u32>,
     /// A message that is rendered.

@@ -15,6 +15,7 @@ use crate::code::{self, BUILT_IN, Bundle, MAX_FORMAT, Op, Place};
 use crate::content::draws::BadShape;
 use crate::content::random::SplitMix64;
 use crate::content::table::Contents;
+use crate::machine::context::NO_ID;
 use crate::machine::draw::Draw;
 use crate::machine::programs::Programs;
 use crate::machine::registers::Registers;
@@ -139,6 +140,7 @@ impl Shard {
             blocked: VecDeque::new(),
             asking: VecDeque::new(),
             news: false,
+            watched: NO_ID,
             touched: Vec::with_capacity(64),
             scratch: vec![0; MAX_FORMAT as usize].into(),
             tally: tally(&bundle),

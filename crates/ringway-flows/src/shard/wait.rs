@@ -112,6 +112,20 @@ impl Shard {
         }
     }
 
+    /// Wakes the owner of an endpoint. Says whether the endpoint is still there: the program may close it, or fail.
+    #[inline]
+    pub(super) fn wake_for(
+        &mut self,
+        endpoint: u32,
+        input: &mut Input<'_>,
+        now: u64,
+        wire: &mut impl Wire,
+    ) -> bool {
+        self.watched = endpoint;
+        self.wake(self.endpoints[endpoint].owner.context(), input, now, wire);
+        self.watched == endpoint
+    }
+
     fn op_open(&mut self, id: u32, instr: Instr, now: u64) -> Step {
         if !self.contexts[id].is(mark::ENTERED) {
             let endpoint = match self.slot(id, instr.a) {

@@ -6,10 +6,11 @@
 //! | no program runs off its end | each instruction |
 //! | a register is written before it is read | each path (`paths`) |
 //! | a slot is opened before it is used, and closed at the end | each path (`slots`) |
+//! | a wait for the peer has a limit | each path (`paths`) |
 //! | branches share no slot, and no register that one writes | each group of branches (`branches`) |
 //! | numbers of tables lie in their ranges, addresses in pools, pools in laboratory ranges | each table (`tables`, `plan`) |
 //!
-//! It does not prove that a program ends: the machine gives each run a budget of instructions.
+//! It does not prove that a program ends: the machine gives each run a budget of instructions. No wait is without an end.
 
 mod branches;
 mod operands;

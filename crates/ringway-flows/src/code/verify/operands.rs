@@ -6,6 +6,9 @@ use crate::code::{
     Bundle, End, Flow, Instr, Kind, MAX_BRANCHES, MAX_CONNECTIONS, NONE, Op, Operand, Parser, Program,
 };
 
+/// Longest time that a program may wait, in ns: an hour.
+const MAX_WAIT: u64 = 3_600_000_000_000;
+
 /// The program that is looked at, and all that it names.
 pub(super) struct Unit<'a> {
     /// The bundle.
@@ -148,6 +151,12 @@ fn check_kind(unit: &Unit<'_>, instr: Instr) -> Result<(), &'static str> {
     let only_attacks = matches!(instr.op, Op::Probe | Op::RawPkt);
     if only_attacks && (unit.flow.kind != Kind::Attack || unit.end == End::Server) {
         return Err("only the client of an attack may do this");
+    }
+    if instr.op == Op::Timeout {
+        let limit = unit.bundle.constants[instr.c as usize];
+        if !(1..=MAX_WAIT).contains(&limit) || instr.c >= u32::from(u16::MAX) {
+            return Err("a timeout is above 0 and at most 1 h, and one of the first 65535 constants");
+        }
     }
     if matches!(instr.op, Op::SendW | Op::ExpectW) && unit.bundle.template(instr.c).is_empty() {
         return Err("an empty template cannot be repeated");

@@ -12,6 +12,8 @@ pub(super) struct Known {
     pub(super) written: u16,
     /// A latency has begun on each path.
     pub(super) begun: bool,
+    /// Waits have a limit on each path.
+    pub(super) limited: bool,
     /// The states that each slot may be in.
     pub(super) slots: [States; MAX_CONNECTIONS],
 }
@@ -19,7 +21,7 @@ pub(super) struct Known {
 impl Known {
     /// What is known at the start of a program.
     pub(super) const fn at_start() -> Self {
-        Self { written: 0, begun: false, slots: [NEVER; MAX_CONNECTIONS] }
+        Self { written: 0, begun: false, limited: false, slots: [NEVER; MAX_CONNECTIONS] }
     }
 
     /// What is known where two paths meet.
@@ -28,7 +30,12 @@ impl Known {
         for (mine, theirs) in slots.iter_mut().zip(other.slots) {
             *mine |= theirs;
         }
-        Self { written: self.written & other.written, begun: self.begun && other.begun, slots }
+        Self {
+            written: self.written & other.written,
+            begun: self.begun && other.begun,
+            limited: self.limited && other.limited,
+            slots,
+        }
     }
 }
 
@@ -78,12 +85,22 @@ fn pass(unit: &Unit<'_>, instr: Instr, mut known: Known) -> Result<Known, String
         }
         known.begun = instr.a == 0;
     }
+    if needs_limit(instr.op) && !known.limited {
+        return Err("it may wait, and no timeout limits that".to_owned());
+    }
+    known.limited |= instr.op == Op::Timeout;
     if let Some(slot) = uses_slot(instr) {
         let connection = &unit.flow.connections[usize::from(slot)];
         let states = known.slots[usize::from(slot)];
         known.slots[usize::from(slot)] = step((unit.flow.kind, unit.end), connection, instr, states)?;
     }
     Ok(known)
+}
+
+/// Whether an operation may wait for the peer, for a port or for room. `Think` and `Join` end by themselves, as branches do.
+const fn needs_limit(op: Op) -> bool {
+    let ends_itself = matches!(op, Op::Think | Op::Join);
+    op.waits() && !ends_itself || op.sends() || matches!(op, Op::SendEnd | Op::Listen)
 }
 
 /// The slot that an instruction uses.

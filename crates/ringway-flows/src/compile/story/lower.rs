@@ -121,6 +121,9 @@ impl Compiler<'_, '_> {
 
     /// A piece, in a new format if the one that waits is full.
     fn push(&mut self, half: Half, pending: &mut Pending, piece: Piece, span: Span) -> Done {
+        if let Some(number) = pending.open {
+            return Err(no_end(number));
+        }
         let bundle = &self.global.tables.bundle;
         let longest = piece.longest(|index| bundle.template(index).len() as u32);
         // A text behind a number that is taken stays with it.
@@ -152,9 +155,6 @@ impl Compiler<'_, '_> {
             (Form::Bytes(count), false) => Piece::Bytes { reg, count },
         };
         let (reg, take) = self.known_or_taken(half, num, span)?;
-        if pending.open.is_some() {
-            return Err(no_end(span));
-        }
         self.push(half, pending, piece(reg, take), span)?;
         if take && form == Form::Decimal {
             pending.open = Some(span);

@@ -212,6 +212,7 @@ pub(crate) fn lookup() -> Bundle {
     ];
     let server = vec![
         rand,
+        instr(Op::Timeout, 0, 0, 0),
         instr(Op::Accept, 0, 0, 0),
         instr(Op::ExpectV, 0, 0, asks),
         instr(Op::ExpectEnd, 0, 0, 0),
