@@ -87,6 +87,11 @@ impl Num {
         matches!(&*self.node, Node::Leaf { .. })
     }
 
+    /// Whether it is the result of an operation, which instructions make.
+    pub(super) fn is_made(&self) -> bool {
+        matches!(&*self.node, Node::Result(..))
+    }
+
     /// The result of an operation on two numbers, folded if both are constant.
     pub(super) fn result(op: Op, left: &Self, right: &Self, unit: Unit) -> Self {
         if let (Some(a), Some(b)) = (left.value(), right.value()) {

@@ -75,6 +75,8 @@ flow all(n = table(1: 3, 2: 5..9), size = 0..20000, name = "x" ) {
   c > "seen " t "\r\n"
   let u = t + 1 ms
   c > "later " u "\r\n"
+  let v = now(server)
+  c < v " and later " v + 1 ms ", " v - 1 ns "\r\n"
   if t > 0 s { check t < 1 h } else { fail "no time" }
   let late = t mod 2000 ns
   if late == 0 s { c > "even\n" } else if n > 4 { c > "many\n" } else { c < "odd\n" }

@@ -154,12 +154,19 @@ impl Compiler<'_, '_> {
             (Form::Letters(count), _) => Piece::Letters { reg, count },
             (Form::Bytes(count), false) => Piece::Bytes { reg, count },
         };
+        self.flush_for(half, pending, num, span)?;
         let (reg, take) = self.known_or_taken(half, num, span)?;
         self.push(half, pending, piece(reg, take), span)?;
         if take && form == Form::Decimal {
             pending.open = Some(span);
         }
         Ok(())
+    }
+
+    /// What is made from a number needs the number: if that is taken from this message, it must come first.
+    fn flush_for(&mut self, half: Half, pending: &mut Pending, num: &Num, span: Span) -> Done {
+        let takes = pending.pieces.iter().any(|piece| piece.takes().is_some());
+        if takes && num.is_made() { self.flush(half, pending, span) } else { Ok(()) }
     }
 
     /// The register of a number, and whether it is to be taken from the message.
@@ -183,6 +190,7 @@ impl Compiler<'_, '_> {
         span: Span,
     ) -> Done {
         let (slot, end) = side;
+        self.flush_for(half, pending, port, span)?;
         let (reg, take) = self.known_or_taken(half, port, span)?;
         let piece =
             if take { Piece::TakeHostPort { slot, end, reg } } else { Piece::HostPort { slot, end, reg } };
