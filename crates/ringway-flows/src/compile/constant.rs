@@ -1,69 +1,12 @@
-//! Values that are known before a run: numbers, texts, distributions, places.
-
-use std::net::IpAddr;
+//! Expressions whose values are known before a run: numbers, texts, distributions, places.
 
 use super::arguments::arguments;
-use crate::code::{Dist, Place, Row, Shape};
-use crate::lang::{Arg, Binary, Call, Diagnostic, Expr, ExprKind, MICRO, Number, Span, Unit, nearest};
-
-/// A value that is known before a run.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Given {
-    /// A number.
-    Number(Number),
-    /// A text.
-    Text(Vec<u8>),
-    /// A distribution from which each flow draws.
-    Dist(Dist, Unit),
-    /// A pool or an address of one, and whether it is IPv4.
-    Place(Place, bool),
-}
-
-impl Given {
-    /// What it is, for messages.
-    pub(super) const fn what(&self) -> &'static str {
-        match self {
-            Self::Number(number) => number.unit.name(),
-            Self::Text(_) => "a text",
-            Self::Dist(..) => "a distribution",
-            Self::Place(..) => "a pool or an address",
-        }
-    }
-}
-
-/// A parameter with its value.
-pub(super) type Argument = (String, Given);
-
-/// The names of distributions.
-pub(super) const DISTRIBUTIONS: [&str; 8] =
-    ["const", "exp", "lognormal", "normal", "pareto", "table", "uniform", "zipf"];
-
-/// Most bytes of a text that is put together.
-pub(super) const MAX_TEXT: usize = 1 << 20;
-
-/// Knows the names that a value may use.
-pub(super) trait Names {
-    /// The value of a name, if it is known before a run.
-    fn given(&self, name: &str) -> Option<Given>;
-    /// The names that are near, for advice.
-    fn candidates(&self) -> Vec<String>;
-    /// An address as a place, if it lies in a pool.
-    fn place(&self, address: IpAddr, span: Span) -> Result<Given, Diagnostic>;
-    /// The text of a file as rows of a table.
-    fn rows(&self, _file: &str, span: Span) -> Result<Vec<Expr>, Diagnostic> {
-        Err(Diagnostic::new(span, "a file cannot be read here", "only tables of flows read files"))
-    }
-}
-
-/// The error about a name that means nothing.
-pub(super) fn unknown(name: &str, span: Span, names: &dyn Names) -> Diagnostic {
-    let diagnostic = Diagnostic::new(span, format!("`{name}` is not known"), "unknown name");
-    let candidates = names.candidates();
-    match nearest(name, candidates.iter().map(String::as_str)) {
-        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-        None => diagnostic,
-    }
-}
+pub(super) use super::value::{
+    Argument, DISTRIBUTIONS, Given, MAX_TEXT, Names, common, unit_of, unknown, whole,
+};
+use super::value::{is_distribution, units_differ};
+use crate::code::{Dist, Row, Shape};
+use crate::lang::{Arg, Binary, Call, Diagnostic, Expr, ExprKind, MICRO, Number, Span, Unit};
 
 /// The value of an expression that is known before a run.
 pub(super) fn constant(expr: &Expr, names: &dyn Names) -> Result<Given, Diagnostic> {
@@ -76,8 +19,7 @@ pub(super) fn constant(expr: &Expr, names: &dyn Names) -> Result<Given, Diagnost
         ExprKind::Binary(operation, left, right) => arithmetic(*operation, left, right, expr.span, names),
         ExprKind::Range(lo, hi) => uniform(lo, hi, expr.span, names),
         ExprKind::Clamp(inner, lo, hi) => clamp(inner, lo.as_deref(), hi, expr.span, names),
-        ExprKind::Call(call) if DISTRIBUTIONS.contains(&call.name.node.as_str()) => match shape(call, names)?
-        {
+        ExprKind::Call(call) if is_distribution(call) => match shape(call, names)? {
             (
                 Shape::Exp { .. } | Shape::Normal { .. } | Shape::Lognormal { .. } | Shape::Pareto { .. },
                 ..,
@@ -119,15 +61,6 @@ fn join(parts: &[Expr], span: Span, names: &dyn Names) -> Result<Given, Diagnost
     Ok(Given::Text(text))
 }
 
-/// A number as a whole one of its base unit.
-pub(super) fn whole(number: Number, span: Span) -> Result<u64, Diagnostic> {
-    if number.micro.is_multiple_of(MICRO) {
-        Ok((number.micro / MICRO) as u64)
-    } else {
-        Err(Diagnostic::new(span, "this number must be whole", "a part of one is left over"))
-    }
-}
-
 /// A number of an expression.
 pub(super) fn number(expr: &Expr, names: &dyn Names) -> Result<Number, Diagnostic> {
     match constant(expr, names)? {
@@ -151,48 +84,6 @@ pub(super) fn whole_of(expr: &Expr, unit: Unit, names: &dyn Names) -> Result<u64
         });
     }
     whole(number, expr.span)
-}
-
-/// Millionths of a plain number.
-fn millionths(expr: &Expr, names: &dyn Names) -> Result<u64, Diagnostic> {
-    let number = number(expr, names)?;
-    if number.unit != Unit::One || number.micro > 1_000_000_000 {
-        return Err(Diagnostic::new(
-            expr.span,
-            "a plain number below 1000 is needed here",
-            "not such a number",
-        ));
-    }
-    Ok(number.micro as u64)
-}
-
-/// The unit that two numbers share, if they do. A plain number may stand for bytes.
-pub(super) fn common(one: Unit, other: Unit) -> Option<Unit> {
-    match (one, other) {
-        (a, b) if a == b => Some(a),
-        (Unit::Bytes, Unit::One) | (Unit::One, Unit::Bytes) => Some(Unit::Bytes),
-        _ => None,
-    }
-}
-
-/// The error about two units that do not fit.
-pub(super) fn units_differ(one: (Unit, Span), other: (Unit, Span)) -> Diagnostic {
-    Diagnostic::new(other.1, "these values have different units", format!("this is {}", other.0.name()))
-        .and(one.1, format!("this is {}", one.0.name()))
-}
-
-/// The unit of the result of an operation, if it makes sense.
-pub(super) fn unit_of(operation: Binary, one: (Unit, Span), other: (Unit, Span)) -> Result<Unit, Diagnostic> {
-    let shared = common(one.0, other.0);
-    match operation {
-        Binary::Mul if one.0 == Unit::One => Some(other.0),
-        Binary::Mul | Binary::Div | Binary::Mod if other.0 == Unit::One => Some(one.0),
-        Binary::Div => shared.map(|_| Unit::One),
-        Binary::Mul => None,
-        Binary::Add | Binary::Sub | Binary::Mod => shared,
-        _ => shared.map(|_| Unit::One),
-    }
-    .ok_or_else(|| units_differ(one, other))
 }
 
 /// An operation on two numbers.
@@ -262,19 +153,14 @@ fn clamp(
 ) -> Result<Given, Diagnostic> {
     let (lo, hi_value, unit) = bounds(lo, hi, span, names)?;
     let (shape, own) = match &inner.node {
-        ExprKind::Call(call) if DISTRIBUTIONS.contains(&call.name.node.as_str()) => {
+        ExprKind::Call(call) if is_distribution(call) => {
             let (shape, own, least, greatest) = shape(call, names)?;
-            if matches!(shape, Shape::Zipf { .. } | Shape::Uniform | Shape::Const)
-                && (lo > least || hi_value < greatest)
-            {
-                return Err(Diagnostic::new(
-                    span,
-                    "this distribution has bounds of its own",
-                    "these bounds cut it",
-                )
-                .help("change its own bounds instead"));
-            }
             if matches!(shape, Shape::Zipf { .. } | Shape::Uniform | Shape::Const) {
+                if lo > least || hi_value < greatest {
+                    let message = "this distribution has bounds of its own";
+                    return Err(Diagnostic::new(span, message, "these bounds cut it")
+                        .help("change its own bounds instead"));
+                }
                 return Ok(Given::Dist(Dist { shape, lo: least, hi: greatest }, own));
             }
             (shape, own)
@@ -398,4 +284,17 @@ fn table(call: &Call, names: &dyn Names) -> Result<(Shape, Unit, u64, u64), Diag
     let lo = rows.iter().map(|row| row.lo).min().unwrap_or(0);
     let hi = rows.iter().map(|row| row.hi).max().unwrap_or(0);
     Ok((Shape::Table(rows), unit, lo, hi))
+}
+
+/// Millionths of a plain number.
+fn millionths(expr: &Expr, names: &dyn Names) -> Result<u64, Diagnostic> {
+    let number = number(expr, names)?;
+    if number.unit != Unit::One || number.micro > 1_000_000_000 {
+        return Err(Diagnostic::new(
+            expr.span,
+            "a plain number below 1000 is needed here",
+            "not such a number",
+        ));
+    }
+    Ok(number.micro as u64)
 }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | read the file and what it includes | `files` |
 //! | pools, with the guard on where they may lie | `pools` |
-//! | values that are known before a run | `constant` |
+//! | values that are known before a run | `value`, `constant` |
 //! | a story with its arguments: types, bounds, and who knows what | `instance`, `story` |
 //! | projection into two programs | `story` |
 //! | mixes, the run with the guards on attacks, expectations | `run`, `expect` |
@@ -30,6 +30,7 @@ mod run;
 mod source;
 mod story;
 mod tables;
+mod value;
 
 use crate::code::{Bundle, verify};
 use crate::lang::{Diagnostic, Diagnostics, Item, Span};

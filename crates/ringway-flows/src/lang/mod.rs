@@ -6,6 +6,7 @@ mod span;
 mod suggest;
 mod token;
 mod tree;
+mod unit;
 
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub(crate) use parse::{parse_file, parse_value};
@@ -13,6 +14,7 @@ pub use span::{Ident, Span, Spanned};
 pub(crate) use suggest::nearest;
 pub(crate) use token::MICRO;
 pub use tree::{
-    Arg, Binary, Block, Call, Expr, ExprKind, Item, Number, Opening, Param, PoolItem, PoolRange, RangeEnd,
-    RunItem, Setting, Sides, Stmt, StmtKind, Story, Unit, What,
+    Arg, Binary, Block, Call, Expr, ExprKind, Item, Opening, Param, PoolItem, PoolRange, RangeEnd, RunItem,
+    Setting, Sides, Stmt, StmtKind, Story, What,
 };
+pub use unit::{Number, Unit};

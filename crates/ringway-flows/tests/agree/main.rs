@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
 mod interpreter;
+mod messages;
 mod numbers;
 
 use proptest::prelude::*;

@@ -20,6 +20,7 @@ mod scope;
 mod send;
 mod sides;
 mod state;
+mod text;
 mod ways;
 
 use std::collections::HashMap;

@@ -1,5 +1,6 @@
 //! The parser: one function for each form of the language. After an error it goes on with the next statement.
 
+mod call;
 mod expr;
 mod item;
 mod number;
