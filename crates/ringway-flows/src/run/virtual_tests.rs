@@ -200,3 +200,13 @@ fn expectations_hold_or_fail() {
     let text = crate::run::report_text::text(&report);
     assert!(text.contains("FAILS: rate >= 2000 flows/s: "), "{text}");
 }
+
+#[test]
+fn a_program_without_an_end_meets_the_end_of_the_run() {
+    let mut bundle = load("ask rate 1 k flows/s for 1 s");
+    bundle.flows[0].client.code[0] = crate::code::Instr::new(crate::code::Op::Jmp, 0, 0, 0);
+    crate::code::verify(&bundle).unwrap();
+    let (_, report) = frames(bundle, &Options { until_ns: 3_000_000, ..Options::default() });
+    assert_eq!((report.ended.as_str(), report.seconds), ("limit", 0.003));
+    assert!(report.total.active > 0 && report.transport["fuel_exhausted"] > 2_000);
+}

@@ -28,6 +28,9 @@ const MOST_BYTES: usize = 2048;
 const APART_NS: u64 = 1_000_000_000;
 const LAST_NS: u64 = 3_600_000_000_000;
 
+/// How long the budget of instructions of a program lasts, in ns.
+const BUDGET_NS: u64 = 1_000;
+
 /// How a run in virtual time goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -169,6 +172,7 @@ impl Bed<'_> {
     ) -> (u64, Ended) {
         let mut now = 0;
         loop {
+            let used = self.shard.tally().fuel_exhausted;
             self.meter.advance(now, self.shard.tally());
             if self.history.wants(now) {
                 self.history.push(now, Counts::of(self.shard.bundle(), self.shard.tally()));
@@ -198,7 +202,9 @@ impl Bed<'_> {
             if next > self.plan.over_ns() {
                 return (self.plan.over_ns().max(now), Ended::Plan);
             }
-            now = next;
+            // A program that loops without an end meets the end of the run.
+            let least = if self.shard.tally().fuel_exhausted > used { now + BUDGET_NS } else { now };
+            now = next.max(least);
         }
     }
 

@@ -113,6 +113,8 @@ fn wrong_tables_are_named_with_the_reason() {
         refusal(|b| b.dists[0].lo = 5),
         "distribution 0: its bounds are not in order, or greater than 2^62"
     );
+    let estimate = |b: &mut Bundle| b.flows[0].estimate.bytes = u64::MAX / 8 + 1;
+    assert_eq!(refusal(estimate), "flow 0: a number of its estimate is greater than 10^18");
     assert_eq!(refusal(|b| b.templates[2].len = 6), "template 2: it leaves the data");
     assert_eq!(refusal(|b| b.mixes[0].shares[0].weight = 0), "mix 0: its shares are all 0");
     assert_eq!(

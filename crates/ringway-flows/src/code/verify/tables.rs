@@ -3,12 +3,14 @@
 use super::Refusal;
 use super::pools::MAX_EXPONENT;
 use crate::code::{
-    Bundle, Connection, Dist, End, Fill, Flow, Format, Kind, MAX_CONNECTIONS, MAX_FORMAT, MAX_INSTRUCTIONS,
-    MAX_RANKS, MAX_REGISTERS, Parser, Piece, Place, Raw, Shape, ToPort,
+    Bundle, Connection, Dist, End, Estimate, Fill, Flow, Format, Kind, MAX_CONNECTIONS, MAX_FORMAT,
+    MAX_INSTRUCTIONS, MAX_RANKS, MAX_REGISTERS, Parser, Piece, Place, Raw, Shape, ToPort,
 };
 
 /// Most values of a distribution's parameters: more than any time or size, and sums of a few do not overflow.
 const MAX_VALUE: u64 = 1 << 62;
+/// Greatest number of an estimate: eight times as much fits into 64 bits.
+const MAX_ESTIMATE: u64 = 1_000_000_000_000_000_000;
 /// Most bytes of a raw packet.
 const MAX_RAW: u32 = 9_000;
 
@@ -169,6 +171,10 @@ fn check_flow(bundle: &Bundle, flow: &Flow) -> Result<(), &'static str> {
     }
     if flow.parameters.iter().any(|p| p.dist as usize >= bundle.dists.len()) {
         return Err("the distribution of a parameter does not exist");
+    }
+    let Estimate { milli_packets, payload, bytes, milli_connections, think } = flow.estimate;
+    if [milli_packets, payload, bytes, milli_connections, think].iter().any(|n| *n > MAX_ESTIMATE) {
+        return Err("a number of its estimate is greater than 10^18");
     }
     if flow.connections.len() > MAX_CONNECTIONS {
         return Err("it has more than 8 connections");
