@@ -153,6 +153,10 @@ fn argument(global: &Global<'_>, call: &Call, with_part: bool) -> Result<(String
     let indexes = global.story_of.iter().enumerate().filter(|(_, of)| *of == story).map(|(at, _)| at as u32);
     let found: Vec<u32> = indexes.collect();
     if found.is_empty() {
+        // It may be in the part of the file that is wrong.
+        if !global.errors.is_empty() && global.stories.contains_key(story) {
+            return Err(Diagnostic::silent());
+        }
         let diagnostic = Diagnostic::new(expr.span, format!("the run has no flow `{story}`"), "unknown flow");
         return Err(match nearest(story, global.story_of.iter().map(String::as_str)) {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),

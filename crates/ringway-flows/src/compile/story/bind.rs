@@ -24,7 +24,10 @@ impl Compiler<'_, '_> {
 
     /// The error about a name that means nothing.
     pub(super) fn unknown(&self, name: &str, span: Span) -> Diagnostic {
-        unknown(name, span, self)
+        match name.split_once('.').map(|(connection, _)| self.lookup(connection)) {
+            Some(Some(Binding::Wrong)) => Diagnostic::silent(),
+            _ => unknown(name, span, self),
+        }
     }
 
     /// An end of a connection: `ctl.server`.

@@ -85,6 +85,10 @@ impl Compiler<'_, '_> {
         }
         self.both(Instr::new(Op::Timeout, slot, 0, timeout), span)?;
         let port_span = sides.port.as_ref().map_or(sides.to.span, |port| port.span);
+        if self.declared.lent.contains(&slot) {
+            let own = self.materialize(opener.other(), &port, port_span)?;
+            self.put(opener.other(), Instr::new(Op::Listen, slot, u16::from(own), 0), span)?;
+        }
         self.connect(slot, (span, port_span), opener, register.then_some(&port), set.half_open)?;
         if slot == 0 {
             self.listen_fixed(span)?;

@@ -65,6 +65,8 @@ fn walk_statements(
                 }
                 if !chosen.is_empty() {
                     declared.held.insert(slot as u8);
+                } else if slot > 0 && sides.port.as_ref().is_some_and(is_side_port) {
+                    declared.lent.insert(slot as u8);
                 } else if slot > 0 {
                     let server =
                         matches!(&sides.from.node, ExprKind::Name(name) if name.ends_with(".server"));
@@ -104,6 +106,11 @@ fn walk_statements(
         }
     }
     Ok(())
+}
+
+/// Whether a value is the port of an end: `t.client.port`.
+fn is_side_port(expr: &Expr) -> bool {
+    matches!(&expr.node, ExprKind::Name(name) if name.ends_with(".client.port") || name.ends_with(".server.port"))
 }
 
 /// The name that a setting gives.

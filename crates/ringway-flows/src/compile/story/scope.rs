@@ -101,6 +101,8 @@ pub(super) struct Declared {
     pub(super) fixed: Vec<(u8, End)>,
     /// Connections whose port an end chooses.
     pub(super) held: HashSet<u8>,
+    /// Connections that go to the port from which an earlier one came.
+    pub(super) lent: HashSet<u8>,
     /// Names of ephemeral ports in the blocks around the place that is looked at. The last one counts.
     pub(super) ephemeral: Vec<(String, Span)>,
 }

@@ -68,7 +68,12 @@ impl Compiler<'_, '_> {
                     .help("add one: ... : 80"));
             }
         };
-        let chosen = self.declared.held.contains(&slot) || (slot == 0 && self.kind == Kind::Attack);
+        if self.declared.lent.contains(&slot) {
+            self.port_is_lent(opening, to, sides, span)?;
+        }
+        let chosen = self.declared.held.contains(&slot)
+            || self.declared.lent.contains(&slot)
+            || (slot == 0 && self.kind == Kind::Attack);
         if port.value().is_none() && !chosen && opening != Opening::Probe {
             return Err(Diagnostic::new(
                 span,
@@ -80,6 +85,26 @@ impl Compiler<'_, '_> {
         self.port_is_free(slot, opening, opener, &port, span)?;
         let (client, server) = if opener == End::Client { (from, to) } else { (to, from) };
         Ok((opener, client, server, v4, port))
+    }
+
+    /// A connection may go to the port from which an earlier one came, over UDP, as the answers of TFTP do.
+    fn port_is_lent(&self, opening: Opening, to: Place, sides: &Sides, span: Span) -> Done {
+        let lender = sides.port.as_ref().and_then(|port| match &port.node {
+            ExprKind::Name(name) => self.side(name.strip_suffix(".port")?),
+            _ => None,
+        });
+        let fits = lender.is_some_and(|(slot, end)| {
+            let earlier = self.slots[usize::from(slot)].as_ref();
+            let is_own = earlier.is_some_and(|e| e.transport == Transport::Udp && e.opener == end);
+            is_own && opening == Opening::Udp && to == Place::Same { slot, end }
+        });
+        if fits {
+            return Ok(());
+        }
+        let message =
+            "a connection goes to the port of an end only over UDP, to the end that opened an earlier one";
+        Err(Diagnostic::new(span, message, "not such a port")
+            .help("for example: udp d = t.server -> t.client : t.client.port"))
     }
 
     /// No earlier connection goes the same way to the same port: nothing would set their packets apart.
