@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use ringway_lab::Lab;
 use serde_json::{Value, json};
+use support::room::Room;
 use support::schema::Schema;
 use support::{file, pipe, run, start, wait_open};
 
@@ -305,4 +306,28 @@ fn an_interface_with_a_default_route_is_refused() {
         let ended = both(["packet:up0", port]);
         assert!(ended.error(2).contains("interface down0 holds a default route"), "{ended:?}");
     }
+}
+
+#[test]
+fn a_switch_with_an_interface_that_holds_a_default_route_is_refused() {
+    let Some(room) = Room::new() else { return };
+    let lab = Lab::new().unwrap();
+    lab.veth("up0", "down0").unwrap();
+    let story = story("behind.flow", STORY);
+    let inside = |args: &[&str]| room.run(&[&["--netns", lab.name()], args].concat());
+    for args in [
+        &["switch", "add", "vale0"][..],
+        &["switch", "port", "add", "vale0:a", "vale0:b"],
+        &["switch", "add", "vale0:down0"],
+    ] {
+        assert_eq!(inside(args).code, Some(0), "{args:?}");
+    }
+    let both =
+        || inside(&["flows", "run", &story, "--both", "vale0:a", "trace:port=vale0:b", "--seconds", "0.01"]);
+    let ended = both();
+    assert!(!ended.stderr.contains("default route"), "{ended:?}");
+    lab.ip("addr add 198.18.9.1/24 dev down0").unwrap();
+    lab.ip("route add default via 198.18.9.2 dev down0").unwrap();
+    let ended = both();
+    assert!(ended.error(2).contains("interface down0 holds a default route"), "{ended:?}");
 }

@@ -3,11 +3,14 @@
 use std::fs;
 use std::net::IpAddr;
 
+use ringway::switch::Switch;
 use ringway::{PortName, probe};
 
 use crate::trial::format::{is_test_v4, is_test_v6};
 
-/// The interface below a port, if it holds a default route. `None` for ports that are no interface.
+/// The interface below a port, or at another port of its switch, if it holds a default route. `None` for ports that are neither.
+///
+/// Only root can see the interfaces of a switch. For other users a port of a switch counts as none of an interface.
 ///
 /// ```
 /// assert_eq!(ringway_tester::ports::with_default_route("loop:"), None);
@@ -15,7 +18,7 @@ use crate::trial::format::{is_test_v4, is_test_v6};
 #[must_use]
 pub fn with_default_route(port: &str) -> Option<String> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    interface(port).filter(|interface| {
+    interfaces(port).into_iter().find(|interface| {
         default_v4(&read("/proc/net/route"), interface)
             || default_v6(&read("/proc/net/ipv6_route"), interface)
     })
@@ -44,6 +47,21 @@ pub fn refuse(port: &str) -> Option<String> {
 fn interface(port: &str) -> Option<String> {
     let name: PortName = port.parse().ok()?;
     name.interface().map(str::to_owned)
+}
+
+/// The interface below a port, or all interfaces of the switch that it belongs to: frames may leave through each of them.
+fn interfaces(port: &str) -> Vec<String> {
+    let Ok(name) = port.parse::<PortName>() else { return Vec::new() };
+    match (name.interface(), name.switch_port()) {
+        (Some(interface), _) => vec![interface.to_owned()],
+        (None, Some((switch, _))) => {
+            let ports = Switch::open(switch).map_or_else(|_| Vec::new(), |switch| switch.ports());
+            let nics = ports.into_iter().filter(|port| port.nic.is_some() && !port.gone);
+            // The host's side of an interface has its name with a sign behind it.
+            nics.map(|port| port.name.trim_end_matches('^').to_owned()).collect()
+        }
+        (None, None) => Vec::new(),
+    }
 }
 
 /// Rows of `/proc/net/route`: interface, destination, gateway, flags, ..., mask in field 7.
