@@ -52,6 +52,32 @@ fn two_processes_write_the_same_bytes() {
 }
 
 #[test]
+fn a_capture_becomes_stories_that_run() {
+    let [capture, again, story] =
+        ["first.pcap", "again.pcap", "imported.flow"].map(|name| file(name).display().to_string());
+    run(&["flows", "pcap", "http", "-o", &capture, "--json"]).json();
+    let said = run(&["flows", "import", &capture, "-o", &story, "--json"]).json();
+    Schema::read().check("flows import", &said);
+    // Four of the six look alike: a request, a response, and a close of the client.
+    assert_eq!((&said["conversations"], &said["stories"]), (&json!(6), &json!(3)), "{said:#}");
+    assert!(
+        said["left"].as_array().unwrap().iter().any(|left| left.as_str().unwrap().contains("random bytes"))
+    );
+    let report = run(&["flows", "pcap", &story, "-o", &again, "--json"]).json();
+    assert_eq!(
+        (&report["total"]["started"], &report["total"]["complete"]),
+        (&json!(6), &json!(6)),
+        "{report:#}"
+    );
+    // The text, where there is no file for it.
+    let text = run(&["flows", "import", &capture]);
+    assert_eq!(text.stdout.trim_end(), fs::read_to_string(&story).unwrap().trim_end());
+    assert!(text.stderr.contains("ARP: emulated hosts make their own"), "{}", text.stderr);
+    fs::write(&story, "no capture").unwrap();
+    assert!(run(&["flows", "import", &story]).error(1).contains("imported.flow"));
+}
+
+#[test]
 fn stories_that_ship_run_to_their_ends() {
     for name in ["datagrams", "echo", "ftp", "http", "mail", "tls"] {
         let out = file(&format!("{name}.pcap"));

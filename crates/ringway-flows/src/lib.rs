@@ -6,6 +6,7 @@ pub mod base;
 pub mod code;
 pub mod compile;
 pub mod content;
+pub mod import;
 pub mod lang;
 pub(crate) mod machine;
 pub mod pools;

@@ -1,9 +1,10 @@
-//! `ringway flows`: stories of applications as load: check them, list their byte code, and run both of their ends in virtual time.
+//! `ringway flows`: stories of applications as load: check them, write them from a capture, list their byte code, and run them.
 
 mod check;
 mod disasm;
 mod live;
 mod page;
+mod import;
 mod pcap;
 mod run;
 mod source;
@@ -26,6 +27,7 @@ pub(crate) struct Args {
 enum Command {
     Check(check::Args),
     Disasm(disasm::Args),
+    Import(import::Args),
     Stories(stories::Args),
     Pcap(pcap::Args),
     Run(Box<run::Args>),
@@ -40,12 +42,14 @@ Examples:
   ringway flows stories                      # the stories that ship
   ringway flows check example                # is it right, and what does its plan ask for?
   ringway flows trace ftp --flow ftp_get     # one flow, frame by frame
-  ringway flows pcap http -o http.pcap       # all frames of a run, in virtual time";
+  ringway flows pcap http -o http.pcap       # all frames of a run, in virtual time
+  ringway flows import office.pcap           # stories of what a capture has";
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Check(args) => check::run(args),
         Command::Disasm(args) => disasm::run(args),
+        Command::Import(args) => import::run(args),
         Command::Stories(args) => stories::run(args),
         Command::Pcap(args) => pcap::run(args),
         Command::Run(args) => run::run(args),

@@ -14,7 +14,7 @@ use super::guards::guarded;
 use super::{Wrong, campaign, seeds};
 
 /// Codes of a normal run; `RINGWAY_FLOWS_CODES=100000000` takes some hours.
-const CODES: u64 = 200_000;
+const CODES: u64 = 100_000;
 
 /// A bundle as bytes, and where its programs are.
 struct Seed {

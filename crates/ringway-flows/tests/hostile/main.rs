@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
 mod bed;
+mod captures;
 mod codes;
 mod guards;
 mod harm;
