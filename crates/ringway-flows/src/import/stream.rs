@@ -54,10 +54,7 @@ impl Stream {
             return before..before;
         }
         let last = at + data.len() as u64;
-        let data = match self.end {
-            Some(end) => &data[..data.len().min(end.saturating_sub(at) as usize)],
-            None => data,
-        };
+        let data = self.up_to_end(at, data);
         if fin && self.end.is_none() && last >= self.next {
             self.end = Some(last);
         }
@@ -78,8 +75,15 @@ impl Stream {
         before..self.next
     }
 
+    /// Bytes at a place, as far as they are in front of the end.
+    fn up_to_end<'a>(&self, at: u64, data: &'a [u8]) -> &'a [u8] {
+        let room = self.end.map_or(usize::MAX, |end| end.saturating_sub(at) as usize);
+        &data[..data.len().min(room)]
+    }
+
     /// Bytes that begin at a place up to the next one.
     fn add(&mut self, at: u64, data: &[u8]) {
+        let data = self.up_to_end(at, data);
         let old = ((self.next - at) as usize).min(data.len());
         self.again(at, &data[..old]);
         let new = &data[old..];
@@ -99,11 +103,13 @@ impl Stream {
 
     /// Gives up on the bytes in front of the first early segment.
     fn skip(&mut self) {
-        if let Some((at, _)) = self.early.first_key_value() {
-            self.lacks = true;
-            self.next = self.next.max(*at);
-            self.add_early();
+        let Some((&at, _)) = self.early.first_key_value() else { return };
+        if self.end.is_some_and(|end| end <= at) {
+            return self.early.clear();
         }
+        self.lacks = true;
+        self.next = self.next.max(at);
+        self.add_early();
     }
 
     /// No more segments come. Gives the places that are known because of that.
@@ -199,6 +205,10 @@ mod tests {
         assert!(stream.lacks && stream.is_over());
         assert_eq!((stream.bytes(&(0..6)), stream.bytes(&(5..9))), (Some(b"abcdef".to_vec()), None));
         assert_eq!(stream.bytes(&(8..10)), Some(b"ij".to_vec()));
+        // A FIN in front of bytes that came early.
+        let mut closed = Stream::new(0);
+        assert_eq!((closed.take(9, b"later", false), closed.take(1, b"ab", true)), (0..0, 0..2));
+        assert!(closed.is_over() && closed.finish() == (2..2) && !closed.lacks);
         assert_eq!(stream.take(1 << 22, b"far", false), 10..10);
         assert_eq!(stream.far, 1);
     }

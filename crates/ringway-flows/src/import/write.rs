@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
+use ringway_traffic::units::many;
+
 use super::class::{Class, Variant, classes};
 use super::left::Notes;
 use super::options::Options;
@@ -70,7 +72,7 @@ fn say_random(talks: &[Talk], most: u64, notes: &mut Notes) {
 
 /// The whole file.
 fn file(talks: &[Talk], list: &[Class]) -> String {
-    let mut out = format!("# From a capture: {} conversations, {} stories.\n", talks.len(), list.len());
+    let mut out = format!("# From a capture with {}.\n", many(talks.len() as u64, "conversation"));
     out.push_str("# Hosts have addresses for benchmarks. Payload is that of the capture.\n\n");
     pools(talks, &mut out);
     let (mut names, mut drain) = (Vec::new(), 0);
@@ -125,7 +127,8 @@ fn flow(class: &Class, name: &str, out: &mut String) -> u64 {
     let most = seconds(all.iter().flatten().copied().max().unwrap_or(0));
     let timeout = (10 + most + longest / 1_000_000).min(MAX_WAIT);
     let suffix = if class.v4 { "" } else { "6" };
-    let _ = writeln!(out, "\n# {} conversations, the first one of packet {}.", class.count, class.first);
+    let _ =
+        writeln!(out, "\n# {}, the first one of packet {}.", many(class.count, "conversation"), class.first);
     let _ = writeln!(out, "flow {name} {{");
     let _ = writeln!(
         out,
