@@ -2,9 +2,9 @@
 
 mod check;
 mod disasm;
+mod import;
 mod live;
 mod page;
-mod import;
 mod pcap;
 mod run;
 mod source;

@@ -27,7 +27,7 @@ pub struct Counted {
 
 impl Counted {
     /// Of a worker that gets all its frames itself.
-    pub(super) fn new(shard: &Shard, meter: Meter, postponed: u64, missed: u64) -> Self {
+    pub fn new(shard: &Shard, meter: Meter, postponed: u64, missed: u64) -> Self {
         let (tally, refused) = (shard.tally().clone(), shard.refusals().collect());
         Self { tally, refused, meter, postponed, missed, passed: 0, lost: 0 }
     }

@@ -30,7 +30,7 @@ pub struct Counts {
 
 impl Counts {
     /// What a shard counted. Rounds are not known here.
-    pub(super) fn of(bundle: &Bundle, tally: &Tally) -> Self {
+    pub fn of(bundle: &Bundle, tally: &Tally) -> Self {
         let attacks = bundle.flows.iter().zip(&tally.flows).filter(|(flow, _)| flow.kind == Kind::Attack);
         Self {
             flows: Flows::of_stories(bundle, tally),

@@ -57,7 +57,7 @@ pub(super) fn runs(bundle: Bundle, random: &mut SplitMix64) -> Result<&'static s
     for event in 0..EVENTS {
         cable.now = now;
         if event < STARTS {
-            let _ = shard.start(random.below(flows) as u16, now, &mut cable);
+            let _ = shard.start(random.below(flows) as u16, now, now, &mut cable);
         }
         while cable.frames.front().is_some_and(|(at, ..)| *at <= now) {
             let Some((_, side, frame)) = cable.frames.pop_front() else { break };

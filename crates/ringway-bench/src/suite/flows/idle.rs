@@ -88,7 +88,7 @@ fn opened(bed: Bed<'_>, bundle: Bundle, connections: u32, rings: &mut Rings) -> 
         let frames = rings.deliver(&mut shard, now);
         shard.poll(now, rings);
         let more = STARTS.min(connections - started);
-        started += (0..more).take_while(|_| shard.start(0, now, rings).is_ok()).count() as u32;
+        started += (0..more).take_while(|_| shard.start(0, now, now, rings).is_ok()).count() as u32;
         quiet = if frames == 0 && started == connections { quiet + 1 } else { 0 };
     }
     Ok(shard)

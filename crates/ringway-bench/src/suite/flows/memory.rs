@@ -4,12 +4,15 @@ use std::mem;
 
 use ringway::time::monotonic_ns;
 use ringway_flows::code::{Bundle, End};
+use ringway_flows::run::counted::Counted;
+use ringway_flows::run::counts::Counts;
+use ringway_flows::run::history::History;
 use ringway_flows::run::meter::Meter;
 use ringway_flows::run::plan::Plan;
 use ringway_flows::run::report::{Ended, Report, Run};
 use ringway_flows::run::size;
 use ringway_flows::schedule::starts::Share;
-use ringway_flows::shard::{Shape, Shard, Wire};
+use ringway_flows::shard::{BATCH, Shape, Shard, Wire};
 use ringway_flows::transport::Settings;
 
 use super::result::sample;
@@ -64,8 +67,11 @@ fn rounds(bed: Bed<'_>, bundle: Bundle) -> Result<Report, Fault> {
             meter.end(now, shard.tally());
             let ended = if over { Ended::Plan } else { Ended::Interrupted };
             let (postponed, missed) = (plan.postponed(), plan.missed(now, shard.tally()));
-            let run = Run { start: 0, now, ended, postponed, missed, virtual_time: false };
-            return Ok(Report::new(&shard, &meter, &run));
+            let mut history = History::new(now.max(1));
+            history.end(now, Counts::of(shard.bundle(), shard.tally()));
+            let run = Run { start: 0, now, ended, virtual_time: false, workers: Vec::new(), history };
+            let counted = Counted::new(&shard, meter, postponed, missed);
+            return Ok(Report::new(shard.bundle(), &counted, run));
         }
     }
 }
@@ -74,7 +80,7 @@ fn start(shard: &mut Shard, plan: &mut Plan, rings: &mut Rings, now: u64) {
     for _ in 0..STARTS {
         let Some(start) = plan.due(now, shard.tally()) else { return };
         // As over ports: flows that are under way come first.
-        if rings.room(End::Client) < SLOTS / 2 || shard.start(start.flow, now, rings).is_err() {
+        if rings.room(End::Client) < SLOTS / 2 || shard.start(start.flow, start.due, now, rings).is_err() {
             return plan.postpone(start, now, shard.tally());
         }
         plan.made(start);
@@ -114,8 +120,11 @@ impl Rings {
         for side in [End::Client, End::Server] {
             let mut taken = mem::replace(&mut self.taken, Ring { slots: Vec::new(), used: 0 });
             mem::swap(&mut taken, &mut self.waiting[side as usize]);
-            for (len, frame) in &taken.slots[..taken.used] {
-                shard.receive(side, &frame[..*len], now, self);
+            for batch in taken.slots[..taken.used].chunks(BATCH) {
+                shard.warm(side, batch.iter().map(|(len, frame)| &frame[..*len]));
+                for (len, frame) in batch {
+                    shard.receive(side, &frame[..*len], now, self);
+                }
             }
             frames += mem::take(&mut taken.used);
             self.taken = taken;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use ringway::Port;
 use ringway_flows::run::over_ports::{self, Options, Sides};
-use ringway_flows::transport::Settings;
 use ringway_lab::Lab;
 use ringway_tester::temporary::{self, TemporarySwitch};
 
@@ -76,8 +75,8 @@ pub(super) fn rate(bed: Bed<'_>, kind: Kind, concurrent: u32, place: Place) -> R
 fn between(bed: Bed<'_>, kind: Kind, concurrent: u32, names: &[String; 2]) -> Result<Sample, Fault> {
     let bundle = kind.bundle(concurrent, bed.seconds)?;
     let sides = Sides { client: Some(Port::open(&names[0])?), server: Some(Port::open(&names[1])?) };
-    let options = Options { settings: Settings::default(), until_ns: u64::MAX, spin: SPIN };
-    let report = over_ports::run(bundle, sides, &options, || bed.signals.stopped(), |_| ())?;
+    let options = Options { spin: SPIN, ..Options::default() };
+    let report = over_ports::run(bundle, vec![sides], &options, || bed.signals.stopped(), |_| ())?;
     sample(&report)
 }
 
