@@ -1,7 +1,7 @@
 //! Records of a batch of frames come into the cache before the frames are taken.
 //!
-//! With many flows, each segment finds the records of its flow in main memory, one after the other: the place in the table, the connection,
-//! the context, its row and registers. A batch waits for each of these once instead of once for each frame.
+//! With many flows, a segment finds the records of its flow in main memory, one after the other. They are the place in the table, the
+//! connection, the context, its row and registers. A batch waits for each of these once, instead of once for each frame.
 
 use std::hint::black_box;
 

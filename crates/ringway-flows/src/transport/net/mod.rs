@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`hosts`] | numbers of all emulated addresses, their pools, hardware addresses and VLANs |
 //! | [`received`] | what frames hold |
-//! | `parse` | received frames, with every check: `link` of Ethernet, `segment` of TCP and UDP; `quick` for most of them, also of those that leave |
+//! | `parse` | received frames, with every check: `link` of Ethernet, `segment` of TCP and UDP; `quick` for most of them, and for most frames that leave |
 //! | [`refused`] | why frames go no further, with counters |
 //! | `build` | frames with TCP and UDP; `words` has headers in registers |
 //! | `raw` | packets of attacks, from templates |

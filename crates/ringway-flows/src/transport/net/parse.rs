@@ -9,10 +9,7 @@ use super::refused::Refused;
 use super::{Net, Ports, arp, icmp, ndp, quick, segment};
 
 impl Net {
-    /// Reads a frame, and counts it when it is refused. Traffic of the far side teaches the hardware address of its sender.
-    ///
-    /// # Errors
-    /// Why the frame goes no further.
+    /// Reads a frame the way that takes it.
     #[cfg(test)]
     pub(crate) fn parse<'a>(&mut self, frame: &'a [u8]) -> Result<Received<'a>, Refused> {
         self.quick(frame).map_or_else(|| self.parse_any(frame), |arrival| Ok(Received::Arrival(arrival)))
@@ -34,7 +31,10 @@ impl Net {
         quick::glance(self, frame)
     }
 
-    /// Reads any frame. See [`parse`](Self::parse).
+    /// Reads any frame, and counts it when it is refused. Traffic of the far side teaches the hardware address of its sender.
+    ///
+    /// # Errors
+    /// Why the frame goes no further.
     #[inline(never)]
     pub(crate) fn parse_any<'a>(&mut self, frame: &'a [u8]) -> Result<Received<'a>, Refused> {
         let received = self.read(frame);
