@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, IsTerminal};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use ringway::{OpenOptions, time::monotonic_ns};
 use ringway_engine::affinity::pin;
 use ringway_flows::run::over_ports::{self, Options, Sides};
 use ringway_flows::run::second::Second;
+use ringway_flows::shard::Gateway;
 use ringway_flows::transport::Settings;
 use ringway_lab::Conditions;
 use ringway_tester::ports::with_default_route;
@@ -48,6 +50,14 @@ pub(crate) struct Args {
     /// Workers that share the rings of one port, or of one pair of ports
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     workers: u32,
+
+    /// Reach the servers through the router with this address; once for each family
+    #[arg(long, value_name = "ADDRESS")]
+    client_gateway: Vec<IpAddr>,
+
+    /// Reach the clients through the router with this address; once for each family
+    #[arg(long, value_name = "ADDRESS")]
+    server_gateway: Vec<IpAddr>,
 
     #[command(flatten)]
     seed: Seed,
@@ -92,6 +102,7 @@ Examples:
   ringway flows run office.flow --both 'pipe:x{1' 'pipe:x}1'
   ringway flows run office.flow --server packet:eth1 & ringway flows run office.flow --client packet:eth0
   ringway flows run example --both vale0:a vale0:b --page report.html
+  ringway flows run example --both ebpf:eth0 ebpf:eth1 --client-gateway 198.18.0.254 --server-gateway 198.19.0.254
   ringway flows run example --both ebpf:eth0 ebpf:eth1 --workers 2 --seconds 5 --json";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
@@ -102,6 +113,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             "the file has no run, so nothing starts; add one, such as run { NAME rate 1 k flows/s for 10 s }";
         return Err(Failure::Other(format!("{}: {what}", args.story.file)));
     }
+    let gateways = [gateway(&args.client_gateway)?, gateway(&args.server_gateway)?];
     let signals = stop::signals()?;
     let (sides, conditions) = (sides(args)?, Conditions::read());
     let mut ports = Vec::new();
@@ -115,6 +127,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         until_ns: args.seconds.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64),
         spin: Duration::from_micros(args.spin_us),
         workers: args.workers,
+        gateways,
         begin: if args.workers > 1 || sides.len() > 1 { place } else { |_| {} },
     };
     let origin = Origin { file: args.story.file.clone(), ports, command: words::line(), conditions };
@@ -156,6 +169,24 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     });
     conclude(args.json, &report)?;
     written
+}
+
+/// The routers of a side, at most one of each family.
+fn gateway(addresses: &[IpAddr]) -> Result<Gateway, Failure> {
+    let mut gateway = Gateway::default();
+    for &address in addresses {
+        let before = match address {
+            IpAddr::V4(address) => gateway.v4.replace(address).map(IpAddr::from),
+            IpAddr::V6(address) => gateway.v6.replace(address).map(IpAddr::from),
+        };
+        if let Some(other) = before {
+            let why = format!(
+                "{other} and {address} are two gateways of one family; give one of each side and family"
+            );
+            return Err(Failure::Usage(why));
+        }
+    }
+    Ok(gateway)
 }
 
 /// The thread of a worker gets a processor of its own, where there are enough.

@@ -184,7 +184,8 @@ fn clients_outlive_a_server_of_debian_that_is_killed() {
     wait_busy(&clients);
     nginx.kill();
     wait_failing(&clients);
-    wait_second(&clients, |second| second["active"] == 0);
+    // Nothing but a flow that has just begun, as one does at the end of each second.
+    wait_second(&clients, |second| second["active"].as_u64() < Some(2));
     let report = report(&clients.interrupt());
     bed.kernel_was_silent();
     assert!(number(&report, "client", "complete") > 0, "{report:#}");

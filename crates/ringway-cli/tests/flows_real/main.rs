@@ -8,6 +8,7 @@ mod clients;
 mod killed;
 
 mod program;
+mod routed;
 mod servers;
 #[path = "../support/mod.rs"]
 mod support;

@@ -68,6 +68,8 @@ fn commands() {
             .before("ringway switch add vale0\nringway switch add vale0:eth1")
             .needs(&["tcpdump"]),
         Special::new("ringway run --map eth0=ebpf:eth0 -- tcpdump -ni eth0", DUMPS).needs(&["tcpdump"]),
+        Special::plain("ringway flows import office.pcap -o office.flow")
+            .before("ringway flows pcap dns -o office.pcap"),
         Special::new(
             "ringway top",
             As("script -qec 'timeout --foreground --preserve-status -s INT 2 ringway top' /dev/null"),
@@ -264,8 +266,11 @@ fn flows() {
         flow ask {\n  udp q = inside -> outside : 53  timeout 50 ms\n  q > \"a\"\n  q < \"b\"\n}\n\
         run { ask rate 1 k flows/s for 200 ms  drain 1 s }\n";
     fs::write(stage.folder().join("office.flow"), office).unwrap();
-    let special =
-        [Special::new("ringway flows run office.flow --server packet:eth1", Says("flows: packet:eth1"))];
+    let special = [
+        Special::new("ringway flows run office.flow --server packet:eth1", Says("flows: packet:eth1")),
+        Special::plain("ringway flows run real.flow --client packet:eth1")
+            .before("echo 'run { real_dns rate 10 flows/s for 100 ms  drain 2 s }' >> real.flow"),
+    ];
     perform(&stage, "docs/flows.md", &special);
     assert!(stage.folder().join("http.pcap").is_file());
 }

@@ -93,7 +93,7 @@ fn worker(
     let spans = if sides[0].is_none() { vec![(0, u64::MAX)] } else { steady::spans(plan) };
     Ok(Worker {
         number: part.number as usize,
-        shard: shard.of_worker(part.number, part.owners),
+        shard: shard.of_worker(part.number, part.owners).behind(options.gateways),
         plan: Plan::new(plan, share).map_err(|why| wrong(why.to_string()))?,
         meter: Meter::over(spans, plan.flows.len(), 0).around_attacks(plan),
         waiter: Waiter::new(options.spin)?,

@@ -71,6 +71,7 @@ use fields::RawState;
 use services::Services;
 use traits::Traits;
 
+pub use crate::transport::net::Gateway;
 pub use answers::Answered;
 pub use begin::Postponed;
 pub use latency::Latency;

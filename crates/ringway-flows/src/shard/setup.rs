@@ -161,6 +161,15 @@ impl Shard {
     }
 }
 
+impl Shard {
+    /// The same, whose clients and servers reach each other through routers: the clients' one and the servers' one.
+    #[must_use]
+    pub fn behind(mut self, gateways: [Gateway; 2]) -> Self {
+        self.nets.iter_mut().zip(gateways).for_each(|(net, gateway)| net.set_gateway(gateway));
+        self
+    }
+}
+
 /// The pools of clients, and of servers. Attacks go from clients to servers.
 fn sides(bundle: &Bundle, hosts: &Hosts) -> (Vec<u32>, Vec<u32>) {
     let (mut clients, mut servers) = (Vec::new(), Vec::new());

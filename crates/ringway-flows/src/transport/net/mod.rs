@@ -44,18 +44,25 @@ pub(crate) use quick::QuickWay;
 use refused::Refusals;
 
 /// Routers that lead to all hosts of the far side. A family without one has its far hosts on the link.
+///
+/// ```
+/// use ringway_flows::shard::Gateway;
+///
+/// let gateway = Gateway { v4: Some([198, 18, 0, 254].into()), ..Gateway::default() };
+/// assert!(!gateway.is_none() && Gateway::default().is_none());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Gateway {
+pub struct Gateway {
     /// The IPv4 router.
-    pub(crate) v4: Option<Ipv4Addr>,
+    pub v4: Option<Ipv4Addr>,
     /// The IPv6 router.
-    pub(crate) v6: Option<Ipv6Addr>,
+    pub v6: Option<Ipv6Addr>,
 }
 
 impl Gateway {
     /// Whether there is no router: each host of the far side is a neighbour.
     #[inline]
-    pub(crate) const fn is_none(&self) -> bool {
+    pub const fn is_none(&self) -> bool {
         self.v4.is_none() && self.v6.is_none()
     }
 }
@@ -134,6 +141,11 @@ impl Net {
             has_news: false,
             refusals: Refusals::default(),
         }
+    }
+
+    /// Reaches all hosts of the far side through routers.
+    pub(crate) fn set_gateway(&mut self, gateway: Gateway) {
+        self.gateway = gateway;
     }
 
     /// The emulated hosts.

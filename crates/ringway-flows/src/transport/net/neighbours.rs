@@ -135,6 +135,11 @@ impl Neighbours {
         (word & !MAC == KNOWN).then_some(word & MAC)
     }
 
+    /// The hardware address of the IPv4 gateway of hosts without a VLAN as a number, if it is known.
+    pub(crate) fn gateway_number(&self) -> Option<u64> {
+        self.known(Neighbour::Gateway { is_v4: true, vlan: 0 }).map(|mac| MacAddr(mac).to_u64())
+    }
+
     /// The hardware address of a neighbour, if it is known.
     pub(crate) fn known(&self, who: Neighbour) -> Option<[u8; 6]> {
         let word = match who {

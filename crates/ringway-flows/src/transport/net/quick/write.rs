@@ -32,7 +32,10 @@ impl Net {
     #[inline(always)]
     pub(crate) fn quick_way(&self, from: HostId, to: HostId) -> Option<QuickWay> {
         let (source, target) = self.plain.leaving(from, to)?;
-        let to = self.neighbours.number(to).filter(|_| self.gateway.is_none())?;
+        let to = match self.gateway.v4 {
+            None => self.neighbours.number(to)?,
+            Some(_) => self.neighbours.gateway_number()?,
+        };
         Some(QuickWay { source, target, to })
     }
 
