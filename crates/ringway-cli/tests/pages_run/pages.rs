@@ -268,12 +268,12 @@ fn flows() {
     fs::write(stage.folder().join("office.flow"), office).unwrap();
     let special = [
         Special::new("ringway flows run office.flow --server packet:eth1", Says("flows: packet:eth1")),
+        Special::plain("ringway flows run real.flow --client packet:eth1")
+            .before("echo 'run { real_dns rate 10 flows/s for 100 ms  drain 2 s }' >> real.flow"),
         Special::new(
             "ringway flows run office.flow --both ebpf:eth0 ebpf:eth1 --workers 2",
             Skipped("these interfaces have one queue; test `flows_workers` has some with more"),
         ),
-        Special::plain("ringway flows run real.flow --client packet:eth1")
-            .before("echo 'run { real_dns rate 10 flows/s for 100 ms  drain 2 s }' >> real.flow"),
     ];
     perform(&stage, "docs/flows.md", &special);
     assert!(stage.folder().join("http.pcap").is_file());
