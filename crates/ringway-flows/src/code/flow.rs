@@ -6,6 +6,8 @@ use super::Instr;
 
 /// Most instructions of a program.
 pub const MAX_INSTRUCTIONS: usize = 65_536;
+/// Most parts of a message that an end keeps until it goes: templates, formats and contents, each by itself.
+pub const MAX_PARTS: usize = 7;
 /// Most connections of a flow.
 pub const MAX_CONNECTIONS: usize = 8;
 /// Most registers of a program.

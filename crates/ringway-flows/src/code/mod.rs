@@ -31,7 +31,7 @@ pub use codec::{decode, encode};
 pub use dist::{Dist, MAX_RANKS, Row, Shape};
 pub use flow::{
     Answer, Connection, End, Estimate, Flow, Kind, MAX_BRANCHES, MAX_CONNECTIONS, MAX_INSTRUCTIONS,
-    MAX_REGISTERS, Parameter, Place, Program, ToPort, Transport,
+    MAX_PARTS, MAX_REGISTERS, Parameter, Place, Program, ToPort, Transport,
 };
 pub use format::{Format, MAX_FORMAT, Piece};
 pub use instr::{Instr, NONE};

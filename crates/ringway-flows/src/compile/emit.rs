@@ -39,6 +39,11 @@ impl Emitter {
         Ok(())
     }
 
+    /// How many of the instructions from a place on send bytes.
+    pub(super) fn sends_since(&self, place: usize) -> usize {
+        self.code[place..].iter().filter(|instr| instr.op.sends()).count()
+    }
+
     /// How many instructions there are.
     pub(super) fn len(&self) -> usize {
         self.code.len()

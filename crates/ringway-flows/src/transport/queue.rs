@@ -5,7 +5,7 @@
 use super::seq::{before, later, not_after};
 
 /// Pieces that wait, at most. A program that sends more waits until some are acknowledged.
-pub(crate) const PIECES: usize = 7;
+pub(crate) const PIECES: usize = crate::code::MAX_PARTS;
 
 /// Where bytes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

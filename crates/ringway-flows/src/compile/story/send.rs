@@ -4,7 +4,7 @@ use super::compiler::{Compiler, Done};
 use super::matching::Matching;
 use super::scope::Binding;
 use super::scope::State;
-use crate::code::{End, Instr, Kind, Op, Transport};
+use crate::code::{End, Instr, Kind, MAX_PARTS, Op, Transport};
 use crate::compile::part::{Form, Part};
 use crate::lang::{Diagnostic, Expr, Ident, Setting, Span, Spanned, Stmt, StmtKind, What};
 
@@ -165,8 +165,17 @@ impl Compiler<'_, '_> {
         let (slot, sender, span) = (*slot, *sender, *span);
         let receiver = sender.other();
         let udp = self.slots[usize::from(slot)].as_ref().is_some_and(|slot| slot.transport == Transport::Udp);
+        let before = self.emit[sender as usize].len();
         self.send_parts(sender, slot, parts, span)?;
         if udp {
+            if self.emit[sender as usize].sends_since(before) > MAX_PARTS {
+                return Err(Diagnostic::new(
+                    span,
+                    "a datagram has at most 7 parts that are kept apart",
+                    "it has more",
+                )
+                .help("each random(...) and each text between two of them is one; join some, or use tcp"));
+            }
             self.put(sender, Instr::new(Op::SendEnd, slot, 0, 0), span)?;
         }
         let mut counted = count.as_ref();
