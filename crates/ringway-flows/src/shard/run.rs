@@ -76,7 +76,7 @@ impl Shard {
     }
 
     /// One instruction.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, id: u32, instr: Instr, input: &mut Input<'_>, now: u64, wire: &mut impl Wire) -> Step {
         match instr.op {
             Op::SendT | Op::SendV | Op::SendR | Op::SendW => self.send(id, instr),
@@ -147,7 +147,7 @@ impl Shard {
     }
 
     /// Writes a register.
-    #[inline]
+    #[inline(always)]
     fn set(&mut self, id: u32, register: u8, value: impl FnOnce(&mut Self) -> u64) -> Step {
         let value = value(self);
         let block = self.contexts[id].registers;
