@@ -100,49 +100,6 @@ impl Shard {
         Ok(())
     }
 
-    /// A host for one side of a first connection.
-    pub(super) fn choose(&mut self, place: Place) -> Option<HostId> {
-        match place {
-            Place::Pool(pool) => {
-                let (first, choice) = self.members.get_mut(pool as usize)?.as_mut()?;
-                Some(HostId(*first + choice.next(&mut self.random)))
-            }
-            Place::Fixed(address) => self.nets[0].hosts().find(address),
-            Place::Same { .. } => None,
-        }
-    }
-
-    /// A free port of a host, or of a neighbour in its pool when it has none and `near` is set.
-    pub(super) fn take_port(
-        &mut self,
-        host: HostId,
-        near: bool,
-        fits: impl Fn(&Hosts, HostId, u16) -> bool,
-    ) -> Option<(HostId, u16)> {
-        let Self { nets, members, pairs, .. } = self;
-        let hosts = nets[0].hosts();
-        let pool = hosts.pool(host) as usize;
-        let (first, _) = members.get(pool)?.as_ref()?;
-        let (first, pairs) = (*first, pairs.get_mut(pool)?);
-        let at = host.0 - first;
-        let host_of = |at: u32| HostId(first + at);
-        match near {
-            true => {
-                let (at, port) = pairs.take_near(at, |at, port| fits(hosts, host_of(at), port)).ok()?;
-                Some((host_of(at), port))
-            }
-            false => pairs.take(at, |port| fits(hosts, host, port)).ok().map(|port| (host, port)),
-        }
-    }
-
-    /// A port is free again. Nothing happens if it is one that the story names.
-    pub(super) fn give_port(&mut self, host: HostId, port: u16) {
-        let pool = self.nets[0].hosts().pool(host) as usize;
-        if let Some(Some((first, _))) = self.members.get(pool) {
-            self.pairs[pool].give(host.0 - first, port);
-        }
-    }
-
     /// The first number of a connection (RFC 6528). It is above the numbers of earlier ones with the same addresses and ports.
     pub(super) fn initial_number(&self, tuple: Tuple, now: u64) -> u32 {
         let clock = self.settings.clock.wrapping_add(now) >> 12;

@@ -2,73 +2,32 @@
 
 use ringway_wire::checksum::Sum;
 
-use crate::base::blocks::Blocks;
-use crate::code::{Bundle, End};
-use crate::content::table::Contents;
+use crate::code::End;
 use crate::machine::context::NO_ID;
 use crate::transport::conn::{State, mark};
 use crate::transport::input::Now;
 use crate::transport::net::neighbours::Resolution;
-use crate::transport::net::{Ports, QuickWay, Way};
+use crate::transport::net::{Net, Ports, QuickWay, Way};
 use crate::transport::output::{abort, is_idle, output, probe};
-use crate::transport::queue::{Origin, Piece, Queue};
+use crate::transport::queue::Queue;
 use crate::transport::segment::Outgoing;
 use crate::transport::stray::reset;
 use crate::transport::timer::due;
 
-use super::endpoint::{Tuple, room, settings_of};
+use super::endpoint::{Endpoint, Tuple, room, settings_of};
+use super::sources::Sources;
 use super::wire::has_room;
-use super::{Failure, Shard, Wire};
+use super::{Failure, Shard, Tally, Wire};
 
-/// Where the bytes of streams come from.
-#[derive(Clone, Copy)]
-pub(super) struct Sources<'a> {
-    pub(super) bundle: &'a Bundle,
-    /// By template: the sum of its bytes.
-    pub(super) sums: &'a [Sum],
-    pub(super) contents: &'a Contents,
-    pub(super) blocks: &'a Blocks,
-}
-
-impl Sources<'_> {
-    /// Writes `data` from the queue's stream, from number `seq` on, and returns its sum.
-    #[inline]
-    pub(super) fn fill(&self, queue: &Queue, seq: u32, data: &mut [u8]) -> Sum {
-        let all = data.len();
-        let (mut at, mut known) = (0, None);
-        queue.sources(seq, all as u32, |part, skip| {
-            let sum = self.copy(part, skip, &mut data[at..at + part.len as usize], all);
-            known = if at == 0 { sum } else { None };
-            at += part.len as usize;
-        });
-        known.unwrap_or_else(|| Sum::new().add_bytes(data))
-    }
-
-    /// Copies a part of the stream. Returns its sum if that is known, and the part is all of `whole` bytes.
-    #[inline]
-    fn copy(&self, part: Piece, skip: u32, out: &mut [u8], whole: usize) -> Option<Sum> {
-        let len = out.len();
-        match part.origin {
-            Origin::Template => {
-                let template = self.bundle.template(part.start);
-                let start = skip as usize;
-                out.copy_from_slice(template.get(start..start + len).unwrap_or_default());
-                (len == whole && len == template.len())
-                    .then(|| self.sums.get(part.start as usize).copied())
-                    .flatten()
-            }
-            Origin::Random => {
-                let start = u64::from(part.start + skip);
-                self.contents.copy(start, out);
-                (len == whole).then(|| Sum::new().add_u16(self.contents.sum(start, len)))
-            }
-            Origin::Block => {
-                let start = skip as usize;
-                out.copy_from_slice(&self.blocks[part.start][start..start + len]);
-                None
-            }
-        }
-    }
+/// What the segments of an endpoint are made with.
+struct Outlet<'a> {
+    record: &'a mut Endpoint,
+    queue: Option<&'a mut Queue>,
+    at: Now<'a>,
+    net: &'a Net,
+    ports: Ports,
+    sources: Sources<'a>,
+    tally: &'a mut Tally,
 }
 
 impl Shard {
@@ -146,6 +105,25 @@ impl Shard {
         }
     }
 
+    /// What the segments of an endpoint are made with.
+    #[inline(always)]
+    fn outlet(&mut self, id: u32, side: End, now: u64) -> Outlet<'_> {
+        let Self { endpoints, queues, incoming, settings, narrow, contexts, nets, tally, .. } = self;
+        let sources = Sources {
+            bundle: &self.bundle,
+            sums: &self.sums,
+            contents: &self.contents,
+            blocks: &self.blocks,
+        };
+        let record = &mut endpoints[id];
+        let settings = settings_of(record, settings, narrow, contexts);
+        let room = room(record, incoming, settings);
+        let ports = Ports { source: record.tuple.local_port, target: record.tuple.remote_port };
+        let queue = (record.queue != NO_ID).then(|| &mut queues[record.queue].queue);
+        let at = Now { settings, ns: now, room };
+        Outlet { record, queue, at, net: &nets[side as usize], ports, sources, tally }
+    }
+
     /// Sends segment after segment, while TCP has one and the ring has a slot.
     #[inline(always)]
     fn send_all(
@@ -156,28 +134,7 @@ impl Shard {
         now: u64,
         wire: &mut impl Wire,
     ) {
-        let Self {
-            endpoints,
-            queues,
-            incoming,
-            settings,
-            narrow,
-            contexts,
-            nets,
-            contents,
-            blocks,
-            bundle,
-            sums,
-            tally,
-            ..
-        } = self;
-        let sources = Sources { bundle, sums, contents, blocks };
-        let record = &mut endpoints[id];
-        let settings = settings_of(record, settings, narrow, contexts);
-        let room = room(record, incoming, settings);
-        let ports = Ports { source: record.tuple.local_port, target: record.tuple.remote_port };
-        let mut queue = (record.queue != NO_ID).then(|| &mut queues[record.queue].queue);
-        let (net, at) = (&nets[side as usize], Now { settings, ns: now, room });
+        let Outlet { record, mut queue, at, net, ports, sources, tally } = self.outlet(id, side, now);
         loop {
             if !has_room(wire, side) {
                 record.tcp.set(mark::BLOCKED);
@@ -282,34 +239,13 @@ impl Shard {
     pub(super) fn probe(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
         let (side, tuple) = (self.side_of(id), self.endpoints[id].tuple);
         let Some(mac) = self.nets[side as usize].known(tuple.local, tuple.remote) else { return };
-        if has_room(wire, side) && self.endpoints[id].queue != NO_ID {
-            let Self {
-                endpoints,
-                queues,
-                incoming,
-                settings,
-                narrow,
-                contexts,
-                nets,
-                contents,
-                blocks,
-                bundle,
-                sums,
-                tally,
-                ..
-            } = self;
-            let sources = Sources { bundle, sums, contents, blocks };
-            let record = &mut endpoints[id];
-            let settings = settings_of(record, settings, narrow, contexts);
-            let room = room(record, incoming, settings);
-            let queue = &mut queues[record.queue].queue;
-            let outgoing = probe(&mut record.tcp, queue, Now { settings, ns: now, room });
+        let Outlet { record, queue, at, net, ports, sources, tally } = self.outlet(id, side, now);
+        if let Some(queue) = queue.filter(|_| has_room(wire, side)) {
+            let outgoing = probe(&mut record.tcp, queue, at);
             let way = Way { from: tuple.local, to: tuple.remote, mac };
-            let ports = Ports { source: tuple.local_port, target: tuple.remote_port };
             wire.send(side, |out| {
                 let payload = |data: &mut [u8]| sources.fill(queue, outgoing.seq, data);
-                let len = nets[side as usize].tcp(out, way, ports, &outgoing, payload);
-                tally.sent(len)
+                tally.sent(net.tcp(out, way, ports, &outgoing, payload))
             });
         }
         self.touch(id);

@@ -3,10 +3,10 @@
 //! | file | what happens there |
 //! | --- | --- |
 //! | `arrive` | a frame comes: its connection is found, TCP takes it, the program runs |
-//! | `begin` | a flow starts, a connection is opened or accepted |
-//! | `run`, `talk`, `hear`, `wait` | instructions: values and jumps; bytes to send; bytes to expect; connections and time |
+//! | `begin`, `claim` | a flow starts, a connection is opened or accepted; its hosts and ports |
+//! | `run`, `talk`, `hear`, `wait`, `listen` | instructions: values and jumps; bytes to send; bytes to expect; connections and time; ports |
 //! | `branches` | parts of a program that run beside each other |
-//! | `flush` | segments and datagrams go |
+//! | `flush`, `sources` | segments and datagrams go; the bytes that they carry |
 //! | `finish` | a connection or a flow ends, in order or not |
 //! | `time` | timers |
 //! | `warm` | records of a batch of frames come into the cache |
@@ -20,12 +20,14 @@ mod answers;
 mod arrive;
 mod begin;
 mod branches;
+mod claim;
 mod endpoint;
 mod fields;
 mod finish;
 mod flush;
 mod hear;
 mod latency;
+mod listen;
 mod measure;
 mod merge;
 mod owned;
@@ -35,6 +37,7 @@ mod reasons;
 mod run;
 mod services;
 mod setup;
+mod sources;
 mod talk;
 mod tally;
 #[cfg(test)]

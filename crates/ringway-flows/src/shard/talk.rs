@@ -9,8 +9,8 @@ use crate::transport::net::{Ports, Way};
 use crate::transport::queue::{Origin, Piece};
 
 use super::addresses::Addresses;
-use super::flush::Sources;
 use super::run::Step;
+use super::sources::Sources;
 use super::wire::has_room;
 use super::{Failure, Shard, Wire};
 

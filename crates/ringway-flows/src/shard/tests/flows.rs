@@ -1,8 +1,9 @@
 //! Flows that end in order.
 
 use super::{Bed, stories};
-use crate::code::{Bundle, Flow, Kind};
+use crate::code::{Bundle, End, Flow, Kind};
 use crate::compile::{Options, Source, compile};
+use crate::shard::BATCH;
 use crate::transport::Settings;
 
 const SECOND: u64 = 1_000_000_000;
@@ -92,4 +93,35 @@ fn raw_packets_of_attacks_go() {
         let [client, _] = &bed.shard.tally().flows[usize::from(flow)];
         assert_eq!((client.complete, client.all_failed()), (20, 0), "{flow} {client:?}");
     }
+}
+
+/// So many connections that batches are looked at, with frames among them that are none.
+#[test]
+fn a_look_at_a_batch_changes_nothing() {
+    let (flows, none) = (17_000, [&[][..], &[0xff; 60]]);
+    let mut bed = Bed::with(stories::http((64, 64)), Settings::default(), 40_000, 1 << 24);
+    (0..flows).for_each(|_| bed.start(0));
+    let mut most = 0;
+    while bed.shard.tally().total()[0].active > 0 {
+        for side in [End::Client, End::Server] {
+            let frames: Vec<_> = bed.cable.frames[side as usize].drain(..).collect();
+            for batch in frames.chunks(BATCH) {
+                bed.shard.warm(side, none.into_iter().chain(batch.iter().map(Vec::as_slice)));
+                for frame in batch {
+                    bed.shard.receive(side, frame, bed.now, &mut bed.cable);
+                }
+            }
+        }
+        bed.shard.poll(bed.now, &mut bed.cable);
+        most = most.max(bed.shard.used().endpoints);
+        assert!(
+            !bed.cable.frames.iter().all(|frames| frames.is_empty())
+                || bed.shard.tally().total()[0].active == 0
+        );
+    }
+    bed.run(SECOND, |_| 1);
+    assert!(most > 2 * flows - 1000, "both ends at the same time: {most}");
+    assert_eq!(bed.shard.tally().total()[1].complete, u64::from(flows));
+    assert_eq!((bed.shard.tally().retransmitted, bed.shard.tally().strays), (0, 0));
+    bed.is_empty();
 }

@@ -84,6 +84,7 @@ impl Bench {
             let frames = |from: usize| {
                 incoming.frames[at][from..].iter().map(|place| &incoming.bytes[at][place.clone()])
             };
+            // `RINGWAY_COLD=1` leaves the look at each batch out.
             for (k, frame) in frames(0).enumerate() {
                 if k.is_multiple_of(BATCH) && std::env::var_os("RINGWAY_COLD").is_none() {
                     shard.warm(side, frames(k));

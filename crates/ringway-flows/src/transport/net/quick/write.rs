@@ -52,14 +52,15 @@ impl Net {
         let len = usize::from(outgoing.len);
         let Some((head, rest)) = buf.split_first_chunk_mut::<HEADERS>() else { return 0 };
         let Some(pad) = rest.first_chunk_mut::<8>() else { return 0 };
-        // A SYN has options and no data; a short frame has zeros.
+        // A SYN has options there, and a short frame zeros.
         let (words, options) = if outgoing.syn.is_some() { options(outgoing.syn) } else { ([0, 0], 0) };
         put(pad, words);
-        let data = match rest.get_mut(..len) {
-            Some([]) => sum(words),
+        let data = match rest.get_mut(options..options + len) {
+            Some([]) => 0,
             Some(data) => u64::from(!payload(data).checksum()),
             None => return 0,
         };
+        let data = data + sum(words);
         let len = len + options;
         let total = (HEADERS - IPV4 + len) as u32;
         let addresses = sum([way.source, way.target]);

@@ -41,6 +41,15 @@ proptest! {
         prop_assert!(frame[headers + data.len()..].iter().all(|&byte| byte == 0));
         let is_quick = is_v4 && !is_tagged;
         prop_assert_eq!(quick::segment(&pair.server, &frame).is_some(), is_quick);
+        pair.client.heard(way.to, way.mac);
+        let quick = pair.client.quick_way(way.from, way.to);
+        prop_assert_eq!(quick.is_some(), is_quick);
+        if let Some(quick) = quick {
+            let mut same = vec![0xee; 2048];
+            let len = pair.client.quick_tcp(&mut same, quick, ports, &sent, |out| put(out, &data));
+            prop_assert_eq!(&same[..len], &frame, "the quick way writes what the long way writes");
+            prop_assert_eq!(pair.client.quick_tcp(&mut same[..len - 1], quick, ports, &sent, |out| put(out, &data)), 0);
+        }
         let arrival = arrival(pair.server.parse(&frame));
         prop_assert_eq!((arrival.source, arrival.target, arrival.from), (way.from, way.to, CLIENT_MAC));
         let Body::Tcp(seen, got) = arrival.body else { panic!("{arrival:?}") };
