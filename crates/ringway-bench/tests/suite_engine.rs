@@ -6,15 +6,18 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
-use std::process;
+#[path = "support/left.rs"]
+mod left;
+#[path = "support/named.rs"]
+mod named;
 
-use ringway::switch::switches;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::{Bed, Case, Options, engine, run};
 use ringway_engine::Signals;
-use ringway_lab::Conditions;
-use ringway_lab::program::children;
-use ringway_lab::{Lab, is_root, labs};
+use ringway_lab::{Conditions, Lab, is_root};
+
+use left::nothing_is_left;
+use named::named;
 
 /// On a busy machine a thread may not get to run for so long, so each has two runs, and one may be spoilt.
 const SECONDS: f64 = 0.3;
@@ -64,20 +67,7 @@ fn every_system_works_and_leaves_nothing() {
     assert_contract(&report);
     assert_eq!(engine::shares(&report).len(), 3);
     drop(lab);
-    let us = process::id().to_string();
-    assert!(!switches().iter().any(|name| name.contains(&us)), "{:?}", switches());
-    assert!(!labs().iter().any(|name| name.contains(&us)), "{:?}", labs());
-    assert_eq!(children(process::id()), [] as [(u32, String); 0]);
-}
-
-/// Variants of cases and systems with a number, or without any.
-fn named(report: &Report) -> Vec<[String; 3]> {
-    let name = |case: &str, variant: &str, system: &str| [case, variant, system].map(str::to_owned);
-    let found = report.rows.iter().map(|r| name(&r.case, &r.variant, &r.system));
-    let missing = report.missing.iter().filter(|m| m.runs == 0).map(|m| name(&m.case, &m.variant, &m.system));
-    let mut named: Vec<_> = found.chain(missing).collect();
-    named.sort();
-    named
+    nothing_is_left();
 }
 
 fn expected() -> Vec<[String; 3]> {

@@ -6,15 +6,15 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
-use std::process;
+#[path = "support/left.rs"]
+mod left;
 
-use ringway::switch::switches;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::{Bed, Options, netmap, run};
 use ringway_engine::Signals;
-use ringway_lab::Conditions;
-use ringway_lab::program::children;
-use ringway_lab::{Lab, is_root, labs};
+use ringway_lab::{Conditions, Lab, is_root};
+
+use left::nothing_is_left;
 
 /// On a busy machine a program may not get to run for so long, so each has two runs, and one may be spoilt.
 const SECONDS: f64 = 0.3;
@@ -50,10 +50,7 @@ fn every_system_moves_frames_and_leaves_nothing() {
     assert_eq!(named(&report), expected());
     assert_contract(&report);
     drop(lab);
-    let us = process::id().to_string();
-    assert!(!switches().iter().any(|name| name.contains(&us)), "{:?}", switches());
-    assert!(!labs().iter().any(|name| name.contains(&us)), "{:?}", labs());
-    assert_eq!(children(process::id()), [] as [(u32, String); 0]);
+    nothing_is_left();
 }
 
 /// Cases and systems with a number, or without any.
