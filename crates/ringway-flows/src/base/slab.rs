@@ -106,6 +106,14 @@ impl<T> Slab<T> {
     }
 }
 
+impl<T> Slab<T> {
+    /// A record to be changed, if there is one with this number.
+    #[inline]
+    pub fn get_mut(&mut self, id: u32) -> Option<&mut T> {
+        self.records.get_mut(id as usize)
+    }
+}
+
 impl<T> std::ops::Index<u32> for Slab<T> {
     type Output = T;
 

@@ -4,7 +4,7 @@ use ringway_wire::checksum::Sum;
 
 use crate::code::End;
 use crate::machine::context::NO_ID;
-use crate::transport::conn::{State, mark};
+use crate::transport::conn::{Conn, State, mark};
 use crate::transport::input::Now;
 use crate::transport::net::neighbours::Resolution;
 use crate::transport::net::{Net, Ports, QuickWay, Way};
@@ -38,13 +38,6 @@ impl Shard {
         if self.nets[End::Client as usize].is_near(local) { End::Client } else { End::Server }
     }
 
-    /// The way that the frames of a connection take, if it is of the most frequent form.
-    #[inline(always)]
-    fn quick_way(&self, tuple: Tuple) -> Option<(End, QuickWay)> {
-        let way = |side: End| Some((side, self.nets[side as usize].quick_way(tuple.local, tuple.remote)?));
-        way(End::Client).or_else(|| way(End::Server))
-    }
-
     /// Sends what instructions and segments left to be sent.
     #[inline]
     pub(super) fn flush_touched(&mut self, now: u64, wire: &mut impl Wire) {
@@ -68,29 +61,63 @@ impl Shard {
         if record.tcp.state == State::Closed || record.owner.is_udp() {
             return;
         }
-        let tuple = record.tuple;
-        let queue = (record.queue != NO_ID).then(|| &self.queues[record.queue].queue);
+        let queue = self.queues.get(record.queue).map(|sending| &sending.queue);
         if !is_idle(&record.tcp, queue) {
-            let (side, way, quick) = match self.quick_way(tuple) {
-                Some((side, quick)) => {
-                    (side, Way { from: tuple.local, to: tuple.remote, mac: quick.mac() }, Some(quick))
-                }
-                None => match self.way(id, tuple, now, wire) {
-                    Some((side, way)) => (side, way, None),
-                    None => return,
-                },
-            };
-            let before = self.tally.bytes_out;
-            self.send_all(id, side, (way, quick), now, wire);
-            self.measure(side, id, self.tally.bytes_out - before);
+            while self.flush_one(id, now, wire) {}
         }
         self.after_sending(id, now);
     }
 
+    /// Sends one segment of the most frequent form, or all of another form. Says whether there is more to send.
+    ///
+    /// It is a function of its own, since a loop around these lines keeps more values than there are registers.
+    #[inline(never)]
+    fn flush_one(&mut self, id: u32, now: u64, wire: &mut impl Wire) -> bool {
+        let Self { endpoints, queues, incoming, settings, narrow, contexts, nets, tally, .. } = self;
+        let record = &mut endpoints[id];
+        let quick = quick_way(nets, record.tuple).filter(|_| tally.flow_bytes.is_empty());
+        let Some((side, way)) = quick else { return self.flush_any(id, now, wire) };
+        if !has_room(wire, side) {
+            return self.block(id);
+        }
+        let mut queue = queues.get_mut(record.queue).map(|sending| &mut sending.queue);
+        let settings = settings_of(record, settings, narrow, contexts);
+        let at = Now { settings, ns: now, room: room(record, incoming, settings) };
+        let Some(outgoing) = output(&mut record.tcp, queue.as_deref_mut(), at) else { return false };
+        let ports = Ports { source: record.tuple.local_port, target: record.tuple.remote_port };
+        let (bundle, sums, contents, blocks) = (&self.bundle, &*self.sums, &self.contents, &self.blocks);
+        let stream = queue.as_deref();
+        wire.send(side, |out| {
+            let sources = Sources { bundle, sums, contents, blocks };
+            let payload = |data: &mut [u8]| sources.fill(stream, outgoing.seq, data);
+            tally.sent(nets[side as usize].quick_tcp(out, way, ports, &outgoing, payload))
+        });
+        !is_idle(&record.tcp, queue.as_deref())
+    }
+
+    /// Sends later: when a ring has a free slot.
+    #[cold]
+    fn block(&mut self, id: u32) -> bool {
+        self.endpoints[id].tcp.set(mark::BLOCKED);
+        self.blocked.push_back(id);
+        false
+    }
+
+    /// Sends segments of any form, and counts bytes by flow where a plan asks for it.
+    #[inline(never)]
+    fn flush_any(&mut self, id: u32, now: u64, wire: &mut impl Wire) -> bool {
+        if let Some((side, way)) = self.way(id, now, wire) {
+            let before = self.tally.bytes_out;
+            self.send_all(id, side, way, now, wire);
+            self.measure(side, id, self.tally.bytes_out - before);
+        }
+        false
+    }
+
     /// The way of a connection's frames, whatever form they have. Without one, they wait for it, or the flow fails.
     #[inline(never)]
-    fn way(&mut self, id: u32, tuple: Tuple, now: u64, wire: &mut impl Wire) -> Option<(End, Way)> {
-        let side = self.side_of(id);
+    fn way(&mut self, id: u32, now: u64, wire: &mut impl Wire) -> Option<(End, Way)> {
+        let (side, tuple) = (self.side_of(id), self.endpoints[id].tuple);
         match self.nets[side as usize].resolve(tuple.local, tuple.remote, now) {
             Resolution::Known(mac) => Some((side, Way { from: tuple.local, to: tuple.remote, mac })),
             Resolution::Asking => {
@@ -125,15 +152,7 @@ impl Shard {
     }
 
     /// Sends segment after segment, while TCP has one and the ring has a slot.
-    #[inline(always)]
-    fn send_all(
-        &mut self,
-        id: u32,
-        side: End,
-        (way, quick): (Way, Option<QuickWay>),
-        now: u64,
-        wire: &mut impl Wire,
-    ) {
+    fn send_all(&mut self, id: u32, side: End, way: Way, now: u64, wire: &mut impl Wire) {
         let Outlet { record, mut queue, at, net, ports, sources, tally } = self.outlet(id, side, now);
         loop {
             if !has_room(wire, side) {
@@ -143,49 +162,29 @@ impl Shard {
             let Some(outgoing) = output(&mut record.tcp, queue.as_deref_mut(), at) else { break };
             let stream = queue.as_deref();
             wire.send(side, |out| {
-                let payload = |data: &mut [u8]| match stream {
-                    Some(queue) if !data.is_empty() => sources.fill(queue, outgoing.seq, data),
-                    _ => Sum::new(),
-                };
-                tally.sent(match quick {
-                    Some(quick) => net.quick_tcp(out, quick, ports, &outgoing, payload),
-                    None => net.tcp(out, way, ports, &outgoing, payload),
-                })
+                let payload = |data: &mut [u8]| sources.fill(stream, outgoing.seq, data);
+                tally.sent(net.tcp(out, way, ports, &outgoing, payload))
             });
-            if is_idle(&record.tcp, queue.as_deref()) {
-                break;
-            }
         }
         if record.tcp.is(mark::BLOCKED) {
             self.block(id);
         }
     }
 
-    /// Sends later: when a ring has a free slot.
-    #[cold]
-    fn block(&mut self, id: u32) {
-        self.endpoints[id].tcp.set(mark::BLOCKED);
-        self.blocked.push_back(id);
-    }
-
     /// Gives an empty queue back, and arms the timer.
     #[inline(always)]
     fn after_sending(&mut self, id: u32, now: u64) {
-        let record = &mut self.endpoints[id];
-        if record.queue != NO_ID {
-            let queue = &self.queues[record.queue].queue;
-            let waits_for_fin = record.tcp.is(mark::FIN_QUEUED) && !record.tcp.is(mark::FIN_SENT);
-            if record.tcp.una == queue.max && queue.left(record.tcp.next) == 0 && !waits_for_fin {
-                let queue = std::mem::replace(&mut record.queue, NO_ID);
-                self.queues.give(queue);
-            }
+        let Self { endpoints, queues, settings, .. } = self;
+        let record = &mut endpoints[id];
+        let mut queue = queues.get(record.queue).map(|sending| &sending.queue);
+        if queue.is_some_and(|queue| is_done(&record.tcp, queue)) {
+            queue = None;
+            queues.give(std::mem::replace(&mut record.queue, NO_ID));
         }
-        let record = &self.endpoints[id];
-        if !record.links.is_armed() || record.tcp.is(mark::ACK_OWED) && !record.tcp.is(mark::DELAYING) {
-            let queue = (record.queue != NO_ID).then(|| &self.queues[record.queue].queue);
-            if let Some(after) = due(&record.tcp, queue, &self.settings) {
-                self.arm_endpoint(id, now + after);
-            }
+        if (!record.links.is_armed() || record.tcp.is(mark::ACK_OWED) && !record.tcp.is(mark::DELAYING))
+            && let Some(after) = due(&record.tcp, queue, settings)
+        {
+            self.arm_endpoint(id, now + after);
         }
     }
 
@@ -244,10 +243,24 @@ impl Shard {
             let outgoing = probe(&mut record.tcp, queue, at);
             let way = Way { from: tuple.local, to: tuple.remote, mac };
             wire.send(side, |out| {
-                let payload = |data: &mut [u8]| sources.fill(queue, outgoing.seq, data);
+                let payload = |data: &mut [u8]| sources.fill(Some(queue), outgoing.seq, data);
                 tally.sent(net.tcp(out, way, ports, &outgoing, payload))
             });
         }
         self.touch(id);
     }
+}
+
+/// The way that the frames of a connection take, if it is of the most frequent form.
+#[inline(always)]
+fn quick_way(nets: &[Net; 2], tuple: Tuple) -> Option<(End, QuickWay)> {
+    let way = |side: End| Some((side, nets[side as usize].quick_way(tuple.local, tuple.remote)?));
+    way(End::Client).or_else(|| way(End::Server))
+}
+
+/// Whether all of a queue was sent and acknowledged, and no FIN comes behind it.
+#[inline]
+fn is_done(tcp: &Conn, queue: &Queue) -> bool {
+    let waits_for_fin = tcp.marks & (mark::FIN_QUEUED | mark::FIN_SENT) == mark::FIN_QUEUED;
+    tcp.una == queue.max && queue.left(tcp.next) == 0 && !waits_for_fin
 }

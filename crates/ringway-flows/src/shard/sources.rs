@@ -18,9 +18,24 @@ pub(super) struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Writes `data` from the queue's stream, from number `seq` on, and returns its sum.
-    #[inline]
-    pub(super) fn fill(&self, queue: &Queue, seq: u32, data: &mut [u8]) -> Sum {
+    /// Writes `data` from the queue's stream, from number `seq` on, and returns its sum. There is no data without a queue.
+    #[inline(always)]
+    pub(super) fn fill(self, queue: Option<&Queue>, seq: u32, data: &mut [u8]) -> Sum {
+        let Some(queue) = queue.filter(|_| !data.is_empty()) else { return Sum::new() };
+        if let Some(number) = queue.first_template(seq)
+            && let template = self.bundle.template(number)
+            && template.len() == data.len()
+            && let Some(sum) = self.sums.get(number as usize)
+        {
+            data.copy_from_slice(template);
+            return *sum;
+        }
+        self.fill_any(queue, seq, data)
+    }
+
+    /// The same, of any pieces.
+    #[inline(never)]
+    fn fill_any(self, queue: &Queue, seq: u32, data: &mut [u8]) -> Sum {
         let all = data.len();
         let (mut at, mut known) = (0, None);
         queue.sources(seq, all as u32, |part, skip| {
@@ -33,7 +48,7 @@ impl Sources<'_> {
 
     /// Copies a part of the stream. Returns its sum if that is known, and the part is all of `whole` bytes.
     #[inline]
-    fn copy(&self, part: Piece, skip: u32, out: &mut [u8], whole: usize) -> Option<Sum> {
+    fn copy(self, part: Piece, skip: u32, out: &mut [u8], whole: usize) -> Option<Sum> {
         let len = out.len();
         match part.origin {
             Origin::Template => {

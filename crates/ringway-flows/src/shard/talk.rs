@@ -203,10 +203,9 @@ impl Shard {
         let ports = Ports { source: tuple.local_port, target: tuple.remote_port };
         let from = record.tcp.next;
         wire.send(side, |out| {
-            let written = nets[side as usize].udp(out, way, ports, len as usize, |data| match queue {
-                NO_ID => Default::default(),
-                queue => sources.fill(&queues[queue].queue, from, data),
-            });
+            let stream = queues.get(queue).map(|sending| &sending.queue);
+            let payload = |data: &mut [u8]| sources.fill(stream, from, data);
+            let written = nets[side as usize].udp(out, way, ports, len as usize, payload);
             tally.sent(written)
         });
         if queue != NO_ID {

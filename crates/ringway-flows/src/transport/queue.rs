@@ -112,6 +112,13 @@ impl Queue {
         }
     }
 
+    /// The template of the first piece, where it begins at `seq`. The piece may have only a part of it.
+    #[inline(always)]
+    pub(crate) fn first_template(&self, seq: u32) -> Option<u32> {
+        let first = self.pieces[self.first as usize];
+        (self.count > 0 && seq == self.base && first.origin == Origin::Template).then_some(first.start)
+    }
+
     /// Gives the sources of `len` bytes from `seq` on, in order: a piece cut short, and its bytes before the part.
     /// All of them must be in the queue.
     #[inline]
