@@ -5,6 +5,7 @@ mod at;
 pub mod bpf;
 pub mod bpf_probe;
 pub mod bpffs;
+pub mod cache;
 pub mod clsact;
 pub mod ctrl_c;
 pub mod dir_lock;

@@ -2,12 +2,16 @@
 
 use std::collections::TryReserveError;
 
+use ringway_sys::cache::fetch;
 use ringway_sys::huge_pages::ask_for_huge_pages;
 
 /// A record that lends the slab a word while it is free.
 pub trait Record: Default {
     /// The word. Its value matters only to the slab, and only while the record is free.
-    fn free_link(&mut self) -> &mut u32;
+    fn link(&self) -> u32;
+
+    /// Writes the word.
+    fn set_link(&mut self, link: u32);
 }
 
 /// The end of the list of free records.
@@ -28,8 +32,12 @@ const END: u32 = u32::MAX;
 /// }
 ///
 /// impl Record for Flow {
-///     fn free_link(&mut self) -> &mut u32 {
-///         &mut self.bytes
+///     fn link(&self) -> u32 {
+///         self.bytes
+///     }
+///
+///     fn set_link(&mut self, link: u32) {
+///         self.bytes = link;
 ///     }
 /// }
 ///
@@ -67,7 +75,7 @@ impl<T: Record> Slab<T> {
     pub fn take(&mut self) -> Option<u32> {
         let id = if self.free != END {
             let id = self.free;
-            self.free = *self.records[id as usize].free_link();
+            self.free = self.records[id as usize].link();
             id
         } else if self.records.len() < self.limit as usize {
             self.records.push(T::default());
@@ -82,7 +90,7 @@ impl<T: Record> Slab<T> {
     /// Gives a record back. The caller has it from [`take`](Self::take), and gives it back once.
     #[inline]
     pub fn give(&mut self, id: u32) {
-        *self.records[id as usize].free_link() = self.free;
+        self.records[id as usize].set_link(self.free);
         self.free = id;
         self.used -= 1;
     }
@@ -107,6 +115,14 @@ impl<T> Slab<T> {
 }
 
 impl<T> Slab<T> {
+    /// Asks the processor to fetch a record, if there is one with this number.
+    #[inline(always)]
+    pub fn fetch(&self, id: u32) {
+        if let Some(record) = self.get(id) {
+            fetch(record);
+        }
+    }
+
     /// A record to be changed, if there is one with this number.
     #[inline]
     pub fn get_mut(&mut self, id: u32) -> Option<&mut T> {
@@ -145,8 +161,12 @@ mod tests {
     }
 
     impl Record for Flow {
-        fn free_link(&mut self) -> &mut u32 {
-            &mut self.link
+        fn link(&self) -> u32 {
+            self.link
+        }
+
+        fn set_link(&mut self, link: u32) {
+            self.link = link;
         }
     }
 

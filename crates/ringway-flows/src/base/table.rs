@@ -10,7 +10,7 @@
 
 mod lines;
 
-use std::hint::black_box;
+use ringway_sys::cache::fetch;
 
 use lines::{Lines, ids};
 
@@ -84,10 +84,10 @@ impl Table {
         of(&self.lines) + self.old.as_ref().map_or(0, |(old, _)| of(old))
     }
 
-    /// Reads the line of a hash, so that a search soon after finds it in the cache. Does not wait for it.
+    /// Asks the processor to fetch the line of a hash, for a search soon after.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
-        black_box(self.lines.line(hash as usize)[0]);
+        fetch(self.lines.line(hash as usize));
     }
 
     /// The record with this hash for which `is_it` is true. `is_it` sees few other records.

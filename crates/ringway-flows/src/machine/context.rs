@@ -33,6 +33,7 @@ pub(crate) mod mark {
 
 /// One end of a flow that runs, or one branch of it.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(crate) struct Context {
     /// The timer of the instruction that waits.
     pub(crate) links: Links,
@@ -86,8 +87,12 @@ impl Default for Context {
 }
 
 impl Record for Context {
-    fn free_link(&mut self) -> &mut u32 {
-        &mut self.started
+    fn link(&self) -> u32 {
+        self.started
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.started = link;
     }
 }
 

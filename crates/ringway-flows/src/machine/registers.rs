@@ -16,20 +16,24 @@ const IS_LARGE: u32 = 1 << 31;
 
 /// A block of `N` words.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct Block<const N: usize> {
     words: [u64; N],
-    link: u32,
 }
 
 impl<const N: usize> Default for Block<N> {
     fn default() -> Self {
-        Self { words: [0; N], link: 0 }
+        Self { words: [0; N] }
     }
 }
 
 impl<const N: usize> Record for Block<N> {
-    fn free_link(&mut self) -> &mut u32 {
-        &mut self.link
+    fn link(&self) -> u32 {
+        self.words[0] as u32
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.words[0] = link.into();
     }
 }
 
@@ -38,6 +42,21 @@ impl<const N: usize> Record for Block<N> {
 pub(crate) struct Registers {
     small: Slab<Block<SMALL>>,
     large: Slab<Block<LARGE>>,
+}
+
+/// Bytes of the block of a context with so many registers, and with a parser's state if `scratch` is set.
+pub(crate) const fn block_bytes(registers: u8, scratch: bool) -> usize {
+    match words_of(registers, scratch) {
+        0 => 0,
+        1..=SMALL => size_of::<Block<SMALL>>(),
+        _ => size_of::<Block<LARGE>>(),
+    }
+}
+
+/// Words that a context needs.
+#[inline]
+const fn words_of(registers: u8, scratch: bool) -> usize {
+    registers as usize + if scratch { SCRATCH } else { 0 }
 }
 
 impl Registers {
@@ -49,7 +68,7 @@ impl Registers {
     /// A block for a program: of `registers` words, and scratch words if it needs them. `None` without memory.
     #[inline]
     pub(crate) fn take(&mut self, registers: u8, scratch: bool) -> Option<u32> {
-        match usize::from(registers) + if scratch { SCRATCH } else { 0 } {
+        match words_of(registers, scratch) {
             0 => Some(NO_ID),
             1..=SMALL => self.small.take(),
             _ => self.large.take().map(|id| id | IS_LARGE),
@@ -63,6 +82,16 @@ impl Registers {
             NO_ID => {}
             _ if block & IS_LARGE == 0 => self.small.give(block),
             _ => self.large.give(block & !IS_LARGE),
+        }
+    }
+
+    /// Asks the processor to fetch a block.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, block: u32) {
+        match block {
+            NO_ID => {}
+            _ if block & IS_LARGE == 0 => self.small.fetch(block),
+            _ => self.large.fetch(block & !IS_LARGE),
         }
     }
 

@@ -99,6 +99,7 @@ impl Tuple {
 
 /// One end of a connection.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(crate) struct Endpoint {
     pub(crate) links: Links,
     pub(crate) tcp: Conn,
@@ -126,8 +127,12 @@ impl Default for Endpoint {
 }
 
 impl Record for Endpoint {
-    fn free_link(&mut self) -> &mut u32 {
-        &mut self.queue
+    fn link(&self) -> u32 {
+        self.queue
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.queue = link;
     }
 }
 
@@ -139,21 +144,31 @@ pub(crate) struct Waiting {
 }
 
 impl Record for Waiting {
-    fn free_link(&mut self) -> &mut u32 {
-        &mut self.link
+    fn link(&self) -> u32 {
+        self.link
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.link = link;
     }
 }
 
 /// The queue of a connection, as a record.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct Sending {
     pub(crate) queue: Queue,
-    link: u32,
 }
 
+const _: () = assert!(size_of::<Sending>() == 128);
+
 impl Record for Sending {
-    fn free_link(&mut self) -> &mut u32 {
-        &mut self.link
+    fn link(&self) -> u32 {
+        self.queue.end
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.queue.end = link;
     }
 }
 
@@ -188,6 +203,7 @@ pub(crate) fn settings_of<'a>(
 
 /// The connections and branches of a context that has several.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(crate) struct Row {
     /// By slot: the endpoint, or [`NO_ID`]. The first one while the record is free: a word of the slab.
     pub(crate) slots: [u32; MAX_CONNECTIONS],
@@ -204,8 +220,12 @@ impl Default for Row {
 }
 
 impl Record for Row {
-    fn free_link(&mut self) -> &mut u32 {
-        &mut self.slots[0]
+    fn link(&self) -> u32 {
+        self.slots[0]
+    }
+
+    fn set_link(&mut self, link: u32) {
+        self.slots[0] = link;
     }
 }
 

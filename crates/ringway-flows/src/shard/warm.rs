@@ -3,8 +3,6 @@
 //! With many flows, a segment finds the records of its flow in main memory, one after the other. They are the place in the table, the
 //! connection, the context, its row and registers. A batch waits for each of these once, instead of once for each frame.
 
-use std::hint::black_box;
-
 use crate::code::End;
 use crate::machine::context::{NO_ID, mark};
 
@@ -38,20 +36,18 @@ impl Shard {
         let mut ids = [NO_ID; BATCH];
         for (id, &hash) in ids.iter_mut().zip(&hashes[..found]) {
             *id = self.table.find(hash, |_| true).unwrap_or(NO_ID);
-            if let Some(endpoint) = self.endpoints.get(*id) {
-                black_box((endpoint.tcp.state, endpoint.links));
-            }
+            self.endpoints.fetch(*id);
         }
         for id in &mut ids[..found] {
             let Some(endpoint) = self.endpoints.get(*id) else { continue };
             *id = if endpoint.owner.is_nobody() { NO_ID } else { endpoint.owner.context() };
-            black_box(self.queues.get(endpoint.queue).map(|queue| (queue.queue.end, queue.queue.has_room())));
-            black_box(self.contexts.get(*id).map(|context| (context.links, context.marks)));
+            self.contexts.fetch(*id);
+            self.queues.fetch(endpoint.queue);
         }
         for context in ids[..found].iter().filter_map(|&id| self.contexts.get(id)) {
-            black_box(self.registers.get(context.registers, 0));
+            self.registers.fetch(context.registers);
             if context.is(mark::ROW) {
-                black_box(self.rows.get(context.slots).map(|row| row.slots[0]));
+                self.rows.fetch(context.slots);
             }
         }
     }
