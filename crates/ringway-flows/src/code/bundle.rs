@@ -62,6 +62,13 @@ impl Bundle {
         self.templates.get(index as usize).and_then(bytes).unwrap_or(&[])
     }
 
+    /// How many bytes a template has. 0 if there is none with this number.
+    #[must_use]
+    #[inline]
+    pub fn template_len(&self, index: u32) -> u32 {
+        self.templates.get(index as usize).map_or(0, |template| template.len)
+    }
+
     /// A name. Empty if there is none with this number, which the verifier rules out.
     #[must_use]
     pub fn name(&self, index: u32) -> &str {

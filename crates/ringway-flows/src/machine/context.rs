@@ -97,6 +97,12 @@ impl Record for Context {
 }
 
 impl Context {
+    /// The place of an end of the flow in lists that have two for each flow.
+    #[inline]
+    pub(crate) const fn place(&self) -> usize {
+        self.flow as usize * 2 + self.end() as usize
+    }
+
     /// The end that it runs.
     #[inline]
     pub(crate) const fn end(&self) -> End {

@@ -6,14 +6,16 @@ use crate::transport::arrival::keep;
 use crate::transport::input::{Now, Outcome, Over, input};
 use crate::transport::net::received::{Arrival, Body, Cause, Lost, Received};
 use crate::transport::net::{Ports, Way};
+use crate::transport::plain::plain;
 use crate::transport::reassembly::Incoming;
 use crate::transport::segment::{Segment, flag};
 use crate::transport::stray;
 
 use super::answers::Answered;
-use super::endpoint::{DATAGRAM, Owner, Tuple, room, settings_of};
+use super::endpoint::{DATAGRAM, Endpoint, Owner, Tuple, room, settings_of};
 use super::finish::free;
 use super::run::Input;
+use super::turn::Turn;
 use super::{Failure, Shard, Wire};
 
 impl Shard {
@@ -107,6 +109,22 @@ impl Shard {
                 None => self.stray(side, tuple, from, segment, wire),
             };
         };
+        match self.take_plain(id, segment, now) {
+            Some(acked) => self.after_plain(id, acked, segment.data, now, wire),
+            None => self.unusual(id, (side, tuple, from), segment, now, wire),
+        }
+    }
+
+    /// Takes a segment that is not just the next one.
+    #[inline(never)]
+    fn unusual(
+        &mut self,
+        id: u32,
+        (side, tuple, from): (End, Tuple, [u8; 6]),
+        segment: &Segment<'_>,
+        now: u64,
+        wire: &mut impl Wire,
+    ) {
         let outcome = self.take_segment(id, segment, now);
         if let Some(Over::Reopened) = outcome.over {
             self.end_connection(id, Over::Closed, now, wire);
@@ -115,20 +133,65 @@ impl Shard {
         self.after(id, outcome, now, wire);
     }
 
-    /// TCP takes a segment. Blocks all of whose bytes were acknowledged are free.
+    /// TCP takes a segment, if it is just the next one: whether it acknowledged something.
     #[inline(always)]
+    fn take_plain(&mut self, id: u32, segment: &Segment<'_>, now: u64) -> Option<bool> {
+        let Self { endpoints, queues, incoming, blocks, settings, narrow, contexts, .. } = self;
+        let endpoint = &mut endpoints[id];
+        let settings = settings_of(endpoint, settings, narrow, contexts);
+        let room = room(endpoint, incoming, settings);
+        let queue = queues.get_mut(endpoint.queue).map(|sending| &mut sending.queue);
+        plain(&mut endpoint.tcp, queue, segment, Now { settings, ns: now, room }, |piece| free(blocks, piece))
+    }
+
+    /// Gives the program the bytes of such a segment, and sends what is due.
+    #[inline(always)]
+    fn after_plain(&mut self, id: u32, acked: bool, data: &[u8], now: u64, wire: &mut impl Wire) {
+        let record = &self.endpoints[id];
+        let Endpoint { owner, incoming, .. } = *record;
+        if owner.is_nobody() || incoming != NO_ID || data.is_empty() && self.awaits_room(owner) {
+            return self.after(id, Outcome { acked, data, ..Outcome::default() }, now, wire);
+        }
+        if !data.is_empty() {
+            match self.turn(id, data, now) {
+                Turn::Waits => {}
+                Turn::Took => return self.go_on(id, &[], now, wire),
+                Turn::None => return self.go_on(id, data, now, wire),
+            }
+        }
+        self.flush(id, now, wire);
+        if !self.touched.is_empty() {
+            self.flush_touched(now, wire);
+        }
+    }
+
+    /// The program takes what it can of `data`, which are the next bytes, and goes on.
+    #[inline(never)]
+    fn go_on(&mut self, id: u32, data: &[u8], now: u64, wire: &mut impl Wire) {
+        let owner = self.endpoints[id].owner;
+        let mut outcome = Outcome { data, ..Outcome::default() };
+        let mut input = Input { slot: owner.slot(), data };
+        self.touch(id);
+        if self.hand(id, owner, &mut input, &mut outcome, now, wire) {
+            self.touched.pop_if(|last| *last == id);
+            self.flush(id, now, wire);
+        }
+        self.flush_touched(now, wire);
+    }
+
+    /// TCP takes a segment. Blocks all of whose bytes were acknowledged are free.
     fn take_segment<'a>(&mut self, id: u32, segment: &Segment<'a>, now: u64) -> Outcome<'a> {
         let Self { endpoints, queues, incoming, blocks, settings, narrow, contexts, .. } = self;
         let endpoint = &mut endpoints[id];
         let settings = settings_of(endpoint, settings, narrow, contexts);
         let room = room(endpoint, incoming, settings);
-        let queue = (endpoint.queue != NO_ID).then(|| &mut queues[endpoint.queue].queue);
+        let queue = queues.get_mut(endpoint.queue).map(|sending| &mut sending.queue);
         let now = Now { settings, ns: now, room };
         input(&mut endpoint.tcp, queue, segment, now, |piece| free(blocks, piece))
     }
 
     /// Gives the program what a segment brought, and sends what is due.
-    #[inline(always)]
+    #[inline(never)]
     fn after(&mut self, id: u32, mut outcome: Outcome<'_>, now: u64, wire: &mut impl Wire) {
         if let Some(oddity) = outcome.oddity {
             self.tally.odd(oddity);
@@ -145,19 +208,11 @@ impl Shard {
                 return self.fail_endpoint(id, Failure::NoMemory, now, wire);
             }
         }
-        if !owner.is_nobody() && self.concerns(owner, &outcome) {
-            self.watched = id;
-            self.wake_at_once(owner.context(), &mut input, now, wire);
-            if self.watched != id {
-                // The program closed the connection, or failed.
-                return self.flush_touched(now, wire);
-            }
-            if !input.data.is_empty() && self.belongs(id, owner) {
-                let eaten = outcome.data.len() - input.data.len();
-                if !self.keep(id, &mut outcome, eaten, now) {
-                    return self.fail_endpoint(id, Failure::NoMemory, now, wire);
-                }
-            }
+        if !owner.is_nobody()
+            && self.concerns(owner, &outcome)
+            && !self.hand(id, owner, &mut input, &mut outcome, now, wire)
+        {
+            return self.flush_touched(now, wire);
         }
         match outcome.over {
             Some(how) => {
@@ -173,13 +228,43 @@ impl Shard {
         self.flush_touched(now, wire);
     }
 
-    /// Whether a program may have to do something. Acknowledgements alone matter to one that waits for room in a queue, or to reset.
-    #[inline]
+    /// Runs the program of an endpoint, and keeps what it does not take of `input`, the end of the bytes of `outcome`. Says whether the
+    /// connection goes on: the program may close it, or fail.
+    fn hand(
+        &mut self,
+        id: u32,
+        owner: Owner,
+        input: &mut Input<'_>,
+        outcome: &mut Outcome<'_>,
+        now: u64,
+        wire: &mut impl Wire,
+    ) -> bool {
+        self.watched = id;
+        self.wake(owner.context(), input, now, wire);
+        if self.watched != id {
+            return false;
+        }
+        if !input.data.is_empty() && self.belongs(id, owner) {
+            let eaten = outcome.data.len() - input.data.len();
+            if !self.keep(id, outcome, eaten, now) {
+                self.fail_endpoint(id, Failure::NoMemory, now, wire);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether a program may have to do something.
     fn concerns(&self, owner: Owner, outcome: &Outcome<'_>) -> bool {
         let news = outcome.connected || outcome.fin || !outcome.data.is_empty();
+        news || outcome.acked && self.awaits_room(owner)
+    }
+
+    /// Whether acknowledgements alone may matter to a program: it waits for room in a queue, or to reset.
+    #[inline]
+    fn awaits_room(&self, owner: Owner) -> bool {
         let waits = |op: Op| op.sends() || op == Op::Reset;
-        news || outcome.acked
-            && (waits(self.instruction(owner.context()).op) || self.has_branches(owner.context()))
+        waits(self.instruction(owner.context()).op) || self.has_branches(owner.context())
     }
 
     /// Keeps bytes that the program has not taken; false when there is no memory, and bytes are lost.

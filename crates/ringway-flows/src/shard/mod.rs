@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `arrive` | a frame comes: its connection is found, TCP takes it, the program runs |
 //! | `begin`, `claim` | a flow starts, a connection is opened or accepted; its hosts and ports |
+//! | `turn` | the most frequent event of a program, in one piece |
 //! | `run`, `talk`, `hear`, `wait`, `listen` | instructions: values and jumps; bytes to send; bytes to expect; connections and time; ports |
 //! | `branches` | parts of a program that run beside each other |
 //! | `flush`, `sources` | segments and datagrams go; the bytes that they carry |
@@ -44,6 +45,7 @@ mod tally;
 mod tests;
 mod time;
 mod traits;
+mod turn;
 mod wait;
 mod warm;
 mod wire;

@@ -18,7 +18,7 @@ impl Instr {
 impl Shard {
     #[inline]
     pub(super) fn traits_of(&self, context: &Context) -> Traits {
-        self.traits[usize::from(context.flow) * 2 + context.end() as usize]
+        self.traits[context.place()]
     }
 
     #[inline]

@@ -26,7 +26,7 @@ impl Shard {
             return Step::Failed(Failure::Reset);
         }
         if instr.op == Op::SendT {
-            let len = self.bundle.templates.get(instr.c as usize).map_or(0, |template| template.len);
+            let len = self.bundle.template_len(instr.c);
             let piece = Piece { origin: Origin::Template, start: instr.c, len };
             return if len == 0 || self.push(endpoint, piece) { Step::Next } else { Step::Wait };
         }

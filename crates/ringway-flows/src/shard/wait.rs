@@ -78,10 +78,14 @@ impl Shard {
         }
         context.set(mark::ENTERED);
         context.since = micros(now);
-        let context = &self.contexts[id];
-        if !context.links.is_armed()
-            && let Some(limit) = self.limit_of(context)
-        {
+        if !context.links.is_armed() {
+            self.limit_wait(id, now);
+        }
+    }
+
+    /// Arms the timer of a wait, if the story limits it.
+    pub(super) fn limit_wait(&mut self, id: u32, now: u64) {
+        if let Some(limit) = self.limit_of(&self.contexts[id]) {
             self.arm_context(id, now + limit);
         }
     }

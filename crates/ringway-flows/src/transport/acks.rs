@@ -64,7 +64,7 @@ fn probe_answered(conn: &mut Conn, queue: &mut Queue) {
 
 /// New numbers are acknowledged.
 #[inline]
-fn advance(conn: &mut Conn, queue: &mut Queue, ack: u32, now: Now<'_>) {
+pub(super) fn advance(conn: &mut Conn, queue: &mut Queue, ack: u32, now: Now<'_>) {
     let bytes = ack.wrapping_sub(conn.una);
     (conn.una, conn.tries, conn.repeats) = (ack, 0, 0);
     if before(conn.next, ack) {

@@ -223,7 +223,7 @@ fn receive<'a>(conn: &mut Conn, segment: &Segment<'a>, now: Now<'_>, outcome: &m
 
 /// An acknowledgement is due: at once for the second segment, or for the last one of a burst, unless it may wait.
 #[inline]
-fn owe(conn: &mut Conn, segment: &Segment<'_>, settings: &Settings) {
+pub(super) fn owe(conn: &mut Conn, segment: &Segment<'_>, settings: &Settings) {
     let last = segment.has(flag::PSH) && settings.delayed_ack == 0;
     let at_once = last || conn.is(mark::ACK_OWED);
     conn.set(if at_once { mark::ACK_OWED | mark::ACK_NOW } else { mark::ACK_OWED });

@@ -7,6 +7,7 @@ pub(crate) mod input;
 pub(crate) mod net;
 pub(crate) mod outcome;
 pub(crate) mod output;
+pub(crate) mod plain;
 pub(crate) mod queue;
 pub(crate) mod reassembly;
 pub(crate) mod segment;
