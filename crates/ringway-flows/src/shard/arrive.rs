@@ -1,21 +1,16 @@
-//! Frames arrive.
+//! Frames arrive: to whom they go. Segments go on in `segments`.
 
-use crate::code::{End, Op, Transport};
+use crate::code::{End, Transport};
 use crate::machine::context::NO_ID;
-use crate::transport::arrival::keep;
-use crate::transport::input::{Now, Outcome, Over, input};
 use crate::transport::net::received::{Arrival, Body, Cause, Lost, Received};
-use crate::transport::net::{Ports, Way};
-use crate::transport::plain::plain;
+use crate::transport::net::{Ports, Quick, Way};
 use crate::transport::reassembly::Incoming;
 use crate::transport::segment::{Segment, flag};
 use crate::transport::stray;
 
 use super::answers::Answered;
-use super::endpoint::{DATAGRAM, Endpoint, Owner, Tuple, room, settings_of};
-use super::finish::free;
+use super::endpoint::{DATAGRAM, Tuple};
 use super::run::Input;
-use super::turn::Turn;
 use super::{Failure, Shard, Wire};
 
 impl Shard {
@@ -24,21 +19,24 @@ impl Shard {
     pub fn receive(&mut self, side: End, frame: &[u8], now: u64, wire: &mut impl Wire) {
         self.tally.frames_in += 1;
         self.tally.bytes_in += frame.len() as u64;
-        match self.nets[side as usize].quick(frame) {
-            Some(Arrival { source, target, from, body: Body::Tcp(ports, segment) }) => {
-                let tuple = Tuple {
-                    local: target,
-                    remote: source,
-                    local_port: ports.target,
-                    remote_port: ports.source,
-                };
-                if side == End::Client && self.measures() {
-                    self.measure_arrival(tuple, false, frame.len() as u64);
-                }
-                self.segment(side, tuple, from, &segment, now, wire);
-            }
-            _ => self.receive_any(side, frame, now, wire),
+        let Some(quick) = self.nets[side as usize].quick(frame) else {
+            return self.receive_any(side, frame, now, wire);
+        };
+        let Quick { source, target, ports, ref segment, .. } = quick;
+        let tuple =
+            Tuple { local: target, remote: source, local_port: ports.target, remote_port: ports.source };
+        if side == End::Client && self.measures() {
+            self.measure_arrival(tuple, false, frame.len() as u64);
         }
+        let found = self.find(tuple, false);
+        if let Some(id) = found
+            && let Some(acked) = self.take_plain(id, segment, now)
+        {
+            let back = quick.back(&self.nets[side as usize]).map(|way| (side, way));
+            return self.after_plain(id, acked, segment.data, back, now, wire);
+        }
+        let [_, _, from @ ..] = quick.from.to_be_bytes();
+        self.segment_of(found, (side, tuple, from), segment, now, wire);
     }
 
     /// Takes a frame that is no segment, or not of the most frequent form.
@@ -74,7 +72,7 @@ impl Shard {
         };
         match &arrival.body {
             Body::Tcp(ports, segment) => {
-                self.segment(side, tuple(ports.target, ports.source), arrival.from, segment, now, wire);
+                self.segment((side, tuple(ports.target, ports.source), arrival.from), segment, now, wire);
             }
             Body::Udp(ports, data) => {
                 self.datagram(side, tuple(ports.target, ports.source), data, now, wire);
@@ -90,210 +88,6 @@ impl Shard {
             }
             Body::EchoReply => self.tally.stray(side, Answered::Echo),
         }
-    }
-
-    #[inline]
-    fn segment(
-        &mut self,
-        side: End,
-        tuple: Tuple,
-        from: [u8; 6],
-        segment: &Segment<'_>,
-        now: u64,
-        wire: &mut impl Wire,
-    ) {
-        let Some(id) = self.find(tuple, false) else {
-            // A new connection has taken all that its SYN says.
-            return match self.passive(side, tuple, segment, now) {
-                Some(_) => self.flush_touched(now, wire),
-                None => self.stray(side, tuple, from, segment, wire),
-            };
-        };
-        match self.take_plain(id, segment, now) {
-            Some(acked) => self.after_plain(id, acked, segment.data, now, wire),
-            None => self.unusual(id, (side, tuple, from), segment, now, wire),
-        }
-    }
-
-    /// Takes a segment that is not just the next one.
-    #[inline(never)]
-    fn unusual(
-        &mut self,
-        id: u32,
-        (side, tuple, from): (End, Tuple, [u8; 6]),
-        segment: &Segment<'_>,
-        now: u64,
-        wire: &mut impl Wire,
-    ) {
-        let outcome = self.take_segment(id, segment, now);
-        if let Some(Over::Reopened) = outcome.over {
-            self.end_connection(id, Over::Closed, now, wire);
-            return self.segment(side, tuple, from, segment, now, wire);
-        }
-        self.after(id, outcome, now, wire);
-    }
-
-    /// TCP takes a segment, if it is just the next one: whether it acknowledged something.
-    #[inline(always)]
-    fn take_plain(&mut self, id: u32, segment: &Segment<'_>, now: u64) -> Option<bool> {
-        let Self { endpoints, queues, incoming, blocks, settings, narrow, contexts, .. } = self;
-        let endpoint = &mut endpoints[id];
-        let settings = settings_of(endpoint, settings, narrow, contexts);
-        let room = room(endpoint, incoming, settings);
-        let queue = queues.get_mut(endpoint.queue).map(|sending| &mut sending.queue);
-        plain(&mut endpoint.tcp, queue, segment, Now { settings, ns: now, room }, |piece| free(blocks, piece))
-    }
-
-    /// Gives the program the bytes of such a segment, and sends what is due.
-    #[inline(always)]
-    fn after_plain(&mut self, id: u32, acked: bool, data: &[u8], now: u64, wire: &mut impl Wire) {
-        let record = &self.endpoints[id];
-        let Endpoint { owner, incoming, .. } = *record;
-        if owner.is_nobody() || incoming != NO_ID || data.is_empty() && self.awaits_room(owner) {
-            return self.after(id, Outcome { acked, data, ..Outcome::default() }, now, wire);
-        }
-        if !data.is_empty() {
-            match self.turn(id, data, now) {
-                Turn::Waits => {}
-                Turn::Took => return self.go_on(id, &[], now, wire),
-                Turn::None => return self.go_on(id, data, now, wire),
-            }
-        }
-        self.flush(id, now, wire);
-        if !self.touched.is_empty() {
-            self.flush_touched(now, wire);
-        }
-    }
-
-    /// The program takes what it can of `data`, which are the next bytes, and goes on.
-    #[inline(never)]
-    fn go_on(&mut self, id: u32, data: &[u8], now: u64, wire: &mut impl Wire) {
-        let owner = self.endpoints[id].owner;
-        let mut outcome = Outcome { data, ..Outcome::default() };
-        let mut input = Input { slot: owner.slot(), data };
-        self.touch(id);
-        if self.hand(id, owner, &mut input, &mut outcome, now, wire) {
-            self.touched.pop_if(|last| *last == id);
-            self.flush(id, now, wire);
-        }
-        self.flush_touched(now, wire);
-    }
-
-    /// TCP takes a segment. Blocks all of whose bytes were acknowledged are free.
-    fn take_segment<'a>(&mut self, id: u32, segment: &Segment<'a>, now: u64) -> Outcome<'a> {
-        let Self { endpoints, queues, incoming, blocks, settings, narrow, contexts, .. } = self;
-        let endpoint = &mut endpoints[id];
-        let settings = settings_of(endpoint, settings, narrow, contexts);
-        let room = room(endpoint, incoming, settings);
-        let queue = queues.get_mut(endpoint.queue).map(|sending| &mut sending.queue);
-        let now = Now { settings, ns: now, room };
-        input(&mut endpoint.tcp, queue, segment, now, |piece| free(blocks, piece))
-    }
-
-    /// Gives the program what a segment brought, and sends what is due.
-    #[inline(never)]
-    fn after(&mut self, id: u32, mut outcome: Outcome<'_>, now: u64, wire: &mut impl Wire) {
-        if let Some(oddity) = outcome.oddity {
-            self.tally.odd(oddity);
-        }
-        if let Some(reset) = outcome.reset {
-            self.send_reset(id, reset, wire);
-        }
-        let owner = self.endpoints[id].owner;
-        let mut input = Input { slot: owner.slot(), data: outcome.data };
-        if outcome.early.is_some() || self.endpoints[id].incoming != NO_ID && !input.data.is_empty() {
-            // Bytes wait already, or some before these are missing: the program takes them from there.
-            input.data = &[];
-            if !self.keep(id, &mut outcome, 0, now) {
-                return self.fail_endpoint(id, Failure::NoMemory, now, wire);
-            }
-        }
-        if !owner.is_nobody()
-            && self.concerns(owner, &outcome)
-            && !self.hand(id, owner, &mut input, &mut outcome, now, wire)
-        {
-            return self.flush_touched(now, wire);
-        }
-        match outcome.over {
-            Some(how) => {
-                // The last acknowledgement goes before the connection does.
-                self.flush(id, now, wire);
-                self.end_connection(id, how, now, wire);
-            }
-            None => {
-                self.touched.pop_if(|last| *last == id);
-                self.flush(id, now, wire);
-            }
-        }
-        self.flush_touched(now, wire);
-    }
-
-    /// Runs the program of an endpoint, and keeps what it does not take of `input`, the end of the bytes of `outcome`. Says whether the
-    /// connection goes on: the program may close it, or fail.
-    fn hand(
-        &mut self,
-        id: u32,
-        owner: Owner,
-        input: &mut Input<'_>,
-        outcome: &mut Outcome<'_>,
-        now: u64,
-        wire: &mut impl Wire,
-    ) -> bool {
-        self.watched = id;
-        self.wake(owner.context(), input, now, wire);
-        if self.watched != id {
-            return false;
-        }
-        if !input.data.is_empty() && self.belongs(id, owner) {
-            let eaten = outcome.data.len() - input.data.len();
-            if !self.keep(id, outcome, eaten, now) {
-                self.fail_endpoint(id, Failure::NoMemory, now, wire);
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Whether a program may have to do something.
-    fn concerns(&self, owner: Owner, outcome: &Outcome<'_>) -> bool {
-        let news = outcome.connected || outcome.fin || !outcome.data.is_empty();
-        news || outcome.acked && self.awaits_room(owner)
-    }
-
-    /// Whether acknowledgements alone may matter to a program: it waits for room in a queue, or to reset.
-    #[inline]
-    fn awaits_room(&self, owner: Owner) -> bool {
-        let waits = |op: Op| op.sends() || op == Op::Reset;
-        waits(self.instruction(owner.context()).op) || self.has_branches(owner.context())
-    }
-
-    /// Keeps bytes that the program has not taken; false when there is no memory, and bytes are lost.
-    #[cold]
-    fn keep(&mut self, id: u32, outcome: &mut Outcome<'_>, eaten: usize, now: u64) -> bool {
-        let record = &mut self.endpoints[id];
-        if record.incoming == NO_ID {
-            let Some(incoming) = self.incoming.take() else {
-                self.tally.no_room += 1;
-                return outcome.early.is_some();
-            };
-            self.incoming[incoming].records = Incoming::default();
-            record.incoming = incoming;
-        }
-        if outcome.early.is_some() {
-            self.tally.early += 1;
-        }
-        let Self { endpoints, incoming, blocks, settings, tally, .. } = self;
-        let record = &mut endpoints[id];
-        let incoming = &mut incoming[record.incoming].records;
-        let now = Now { settings, ns: now, room: settings.window };
-        let kept = keep(&mut record.tcp, incoming, outcome, eaten, now, blocks);
-        tally.no_room += u64::from(kept.dropped > 0);
-        !kept.lost
-    }
-
-    /// Whether an endpoint is still the one that it was before a program ran.
-    pub(super) fn belongs(&self, id: u32, owner: Owner) -> bool {
-        self.endpoints.get(id).is_some_and(|endpoint| endpoint.owner == owner)
     }
 
     /// A datagram: for a connection, or for a service.
@@ -366,7 +160,7 @@ impl Shard {
 
     /// A segment for nobody.
     #[cold]
-    fn stray(&mut self, side: End, tuple: Tuple, from: [u8; 6], segment: &Segment<'_>, wire: &mut impl Wire) {
+    pub(super) fn stray(&mut self, side: End, tuple: Tuple, from: [u8; 6], segment: &Segment<'_>, wire: &mut impl Wire) {
         if segment.has(flag::SYN) && self.is_served(side, tuple, false) {
             // It finds room when it comes again.
             self.tally.no_room += 1;

@@ -68,18 +68,46 @@ impl Shard {
         self.after_sending(id, now);
     }
 
+    /// Sends what is due after a segment that `plain` took. `back` is the way on which it came, if that is the way of the answer.
+    #[inline(always)]
+    pub(super) fn answer(
+        &mut self,
+        id: u32,
+        back: Option<(End, QuickWay)>,
+        now: u64,
+        wire: &mut impl Wire,
+    ) {
+        let Some((side, way)) = back.filter(|_| self.tally.flow_bytes.is_empty()) else {
+            return self.flush(id, now, wire);
+        };
+        let record = &self.endpoints[id];
+        let queue = self.queues.get(record.queue).map(|sending| &sending.queue);
+        if !is_idle(&record.tcp, queue) && self.send_one(id, side, way, now, wire) {
+            return self.flush(id, now, wire);
+        }
+        self.after_sending(id, now);
+    }
+
     /// Sends one segment of the most frequent form, or all of another form. Says whether there is more to send.
+    #[inline]
+    fn flush_one(&mut self, id: u32, now: u64, wire: &mut impl Wire) -> bool {
+        let quick = quick_way(&self.nets, self.endpoints[id].tuple);
+        match quick.filter(|_| self.tally.flow_bytes.is_empty()) {
+            Some((side, way)) => self.send_one(id, side, way, now, wire),
+            None => self.flush_any(id, now, wire),
+        }
+    }
+
+    /// Sends a segment on its way. Says whether there is more to send.
     ///
     /// It is a function of its own, since a loop around these lines keeps more values than there are registers.
     #[inline(never)]
-    fn flush_one(&mut self, id: u32, now: u64, wire: &mut impl Wire) -> bool {
-        let Self { endpoints, queues, incoming, settings, narrow, contexts, nets, tally, .. } = self;
-        let record = &mut endpoints[id];
-        let quick = quick_way(nets, record.tuple).filter(|_| tally.flow_bytes.is_empty());
-        let Some((side, way)) = quick else { return self.flush_any(id, now, wire) };
+    fn send_one(&mut self, id: u32, side: End, way: QuickWay, now: u64, wire: &mut impl Wire) -> bool {
         if !has_room(wire, side) {
             return self.block(id);
         }
+        let Self { endpoints, queues, incoming, settings, narrow, contexts, nets, tally, .. } = self;
+        let record = &mut endpoints[id];
         let mut queue = queues.get_mut(record.queue).map(|sending| &mut sending.queue);
         let settings = settings_of(record, settings, narrow, contexts);
         let at = Now { settings, ns: now, room: room(record, incoming, settings) };

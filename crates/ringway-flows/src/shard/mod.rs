@@ -2,7 +2,7 @@
 //!
 //! | file | what happens there |
 //! | --- | --- |
-//! | `arrive` | a frame comes: its connection is found, TCP takes it, the program runs |
+//! | `arrive`, `segments` | a frame comes: its connection is found, TCP takes it, the program runs |
 //! | `begin`, `claim` | a flow starts, a connection is opened or accepted; its hosts and ports |
 //! | `turn` | the most frequent event of a program, in one piece |
 //! | `run`, `talk`, `hear`, `wait`, `listen` | instructions: values and jumps; bytes to send; bytes to expect; connections and time; ports |
@@ -36,6 +36,7 @@ mod parts;
 mod raw;
 mod reasons;
 mod run;
+mod segments;
 mod services;
 mod setup;
 mod sources;

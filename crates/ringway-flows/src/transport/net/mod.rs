@@ -40,7 +40,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use hosts::{Host, HostId, Hosts};
 use neighbours::Neighbours;
 use quick::Plain;
-pub(crate) use quick::QuickWay;
+pub(crate) use quick::{Quick, QuickWay};
 use refused::Refusals;
 
 /// Routers that lead to all hosts of the far side. A family without one has its far hosts on the link.
@@ -89,6 +89,8 @@ pub(crate) struct Net {
     /// Hosts whose frames go the quick way.
     plain: Plain,
     gateway: Gateway,
+    /// A pool is on both sides.
+    is_shared: bool,
     neighbours: Neighbours,
     /// A hardware address came to be known.
     has_news: bool,
@@ -129,6 +131,7 @@ impl Net {
         let side = |pool| Side { near: sides.near.contains(&pool), far: sides.far.contains(&pool) };
         let neighbours = Neighbours::new(hosts.len());
         let plain = Plain::new(&hosts, |pool| side(pool).near, |pool| side(pool).far);
+        let is_shared = sides.near.iter().any(|pool| sides.far.contains(pool));
         let sides = (0..).take(pools).map(side).collect();
         Self {
             hosts,
@@ -137,6 +140,7 @@ impl Net {
             own: MacAddr(mac).to_u64(),
             plain,
             gateway,
+            is_shared,
             neighbours,
             has_news: false,
             refusals: Refusals::default(),

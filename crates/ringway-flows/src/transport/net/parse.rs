@@ -1,28 +1,29 @@
 //! Received frames: every check between the wire and a flow.
 
-use ringway_wire::{Arp, EtherType, IpProtocol, Ipv4, Ipv6};
+use ringway_wire::{Arp, EtherType, IpProtocol, Ipv4, Ipv6, MacAddr};
 
 use super::hosts::HostId;
 use super::link::{Link, Packet};
 use super::received::{Arrival, Body, Received};
 use super::refused::Refused;
-use super::{Net, Ports, arp, icmp, ndp, quick, segment};
+use super::quick::{self, Quick};
+use super::{Net, Ports, arp, icmp, ndp, segment};
 
 impl Net {
     /// Reads a frame the way that takes it.
     #[cfg(test)]
     pub(crate) fn parse<'a>(&mut self, frame: &'a [u8]) -> Result<Received<'a>, Refused> {
-        self.quick(frame).map_or_else(|| self.parse_any(frame), |arrival| Ok(Received::Arrival(arrival)))
+        self.quick(frame).map_or_else(|| self.parse_any(frame), |quick| Ok(Received::Arrival(quick.arrival())))
     }
 
     /// Reads a segment of the most frequent form. `None` for any other frame, which [`parse_any`](Self::parse_any) takes.
     #[inline(always)]
-    pub(crate) fn quick<'a>(&mut self, frame: &'a [u8]) -> Option<Arrival<'a>> {
-        let (arrival, is_known) = quick::segment(self, frame)?;
-        if !is_known {
-            self.heard(arrival.source, arrival.from);
+    pub(crate) fn quick<'a>(&mut self, frame: &'a [u8]) -> Option<Quick<'a>> {
+        let quick = quick::segment(self, frame)?;
+        if !quick.is_known {
+            self.heard(quick.source, MacAddr::from_u64(quick.from).0);
         }
-        Some(arrival)
+        Some(quick)
     }
 
     /// The hosts and ports of a frame, without any check: this side's host first. `None` for frames of rarer forms.

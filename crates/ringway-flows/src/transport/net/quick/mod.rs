@@ -9,6 +9,7 @@ mod read;
 mod write;
 
 pub(super) use hosts::Plain;
+pub(crate) use read::Quick;
 pub(super) use read::{glance, segment};
 pub(crate) use write::QuickWay;
 

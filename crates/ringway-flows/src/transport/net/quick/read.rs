@@ -3,18 +3,50 @@
 use ringway_wire::MacAddr;
 use ringway_wire::checksum::Sum;
 
+use super::write::QuickWay;
 use super::{HEADERS, IPV4, NUMBER_OF_TCP, TCP};
 use crate::transport::net::hosts::HostId;
-use crate::transport::net::received::{Arrival, Body};
 use crate::transport::net::segment::options;
 use crate::transport::net::words::{fold, sum};
 use crate::transport::net::{Net, Ports};
 use crate::transport::segment::{Segment, flag};
 
-/// Reads a segment, and tells whether its sender is known to have the hardware address from which it came. `None` for any other frame, and
-/// for one that the long way refuses.
+/// A segment of the most frequent form.
+#[derive(Debug)]
+pub(crate) struct Quick<'a> {
+    pub(crate) source: HostId,
+    pub(crate) target: HostId,
+    pub(crate) ports: Ports,
+    pub(crate) segment: Segment<'a>,
+    /// The hardware address from which it came, as a number.
+    pub(crate) from: u64,
+    /// Whether its sender is known to have this address.
+    pub(in crate::transport::net) is_known: bool,
+    /// Addresses of IPv4: the sender's, and this side's.
+    addresses: [u32; 2],
+}
+
+impl<'a> Quick<'a> {
+    /// The way of an answer, if it is that on which the segment came.
+    #[inline(always)]
+    pub(crate) fn back(&self, net: &Net) -> Option<QuickWay> {
+        let [target, source] = self.addresses;
+        let is_same = self.is_known && !net.is_shared && net.gateway.v4.is_none();
+        is_same.then_some(QuickWay { source, target, to: self.from })
+    }
+
+    /// The same segment, as the long way reads it.
+    #[cfg(test)]
+    pub(crate) fn arrival(self) -> super::super::received::Arrival<'a> {
+        let [_, _, from @ ..] = self.from.to_be_bytes();
+        let body = super::super::received::Body::Tcp(self.ports, self.segment);
+        super::super::received::Arrival { source: self.source, target: self.target, from, body }
+    }
+}
+
+/// Reads a segment. `None` for any other frame, and for one that the long way refuses.
 #[inline(always)]
-pub(crate) fn segment<'a>(net: &Net, frame: &'a [u8]) -> Option<(Arrival<'a>, bool)> {
+pub(crate) fn segment<'a>(net: &Net, frame: &'a [u8]) -> Option<Quick<'a>> {
     let head = frame.first_chunk::<HEADERS>()?;
     let is_plain = half(head, 12) == 0x0800
         && head[IPV4] == 0x45
@@ -36,13 +68,13 @@ pub(crate) fn segment<'a>(net: &Net, frame: &'a [u8]) -> Option<(Arrival<'a>, bo
             (mss, shift) = options(list);
         }
     }
-    let (source, target) = net.plain.arriving(word(head, IPV4 + 12), word(head, IPV4 + 16))?;
+    let addresses = [word(head, IPV4 + 12), word(head, IPV4 + 16)];
+    let (source, target) = net.plain.arriving(addresses[0], addresses[1])?;
     let from = long(head, 6) >> 16;
     let is_known = net.neighbours.knows_number(source, from);
     if long(head, 0) >> 16 != net.own || !is_known && !MacAddr::from_u64(from).is_unicast() {
         return None;
     }
-    let [_, _, from @ ..] = from.to_be_bytes();
     let ports = Ports { source: half(head, TCP), target: half(head, TCP + 2) };
     let segment = Segment {
         seq: word(head, TCP + 4),
@@ -53,7 +85,7 @@ pub(crate) fn segment<'a>(net: &Net, frame: &'a [u8]) -> Option<(Arrival<'a>, bo
         shift,
         data,
     };
-    Some((Arrival { source, target, from, body: Body::Tcp(ports, segment) }, is_known))
+    Some(Quick { source, target, ports, segment, from, is_known, addresses })
 }
 
 /// The hosts and ports of a frame that looks like one of the most frequent form: this side's host first. Nothing is checked.

@@ -12,19 +12,10 @@ use crate::transport::segment::Outgoing;
 /// From where to where a frame of the most frequent form goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuickWay {
-    source: u32,
-    target: u32,
+    pub(super) source: u32,
+    pub(super) target: u32,
     /// The hardware address that leads there, as a number.
-    to: u64,
-}
-
-impl QuickWay {
-    /// The hardware address that leads there.
-    #[inline(always)]
-    pub(crate) const fn mac(&self) -> [u8; 6] {
-        let [_, _, mac @ ..] = self.to.to_be_bytes();
-        mac
-    }
+    pub(super) to: u64,
 }
 
 impl Net {
