@@ -10,6 +10,7 @@ use crate::transport::stray;
 
 use super::answers::Answered;
 use super::endpoint::{DATAGRAM, Tuple};
+use super::flush::Back;
 use super::run::Input;
 use super::{Failure, Shard, Wire};
 
@@ -28,15 +29,17 @@ impl Shard {
         if side == End::Client && self.measures() {
             self.measure_arrival(tuple, false, frame.len() as u64);
         }
-        let found = self.find(tuple, false);
+        let (found, way) = (self.find(tuple, false), quick.back(&self.nets[side as usize]));
         if let Some(id) = found
             && let Some(acked) = self.take_plain(id, segment, now)
         {
-            let back = quick.back(&self.nets[side as usize]).map(|way| (side, way));
-            return self.after_plain(id, acked, segment.data, back, now, wire);
+            return self.after_plain(id, acked, segment.data, way.map(|way| (side, way)), now, wire);
         }
         let [_, _, from @ ..] = quick.from.to_be_bytes();
+        let endpoint = found.unwrap_or(NO_ID);
+        self.back = way.map(|way| Back { endpoint, side, way });
         self.segment_of(found, (side, tuple, from), segment, now, wire);
+        self.back = None;
     }
 
     /// Takes a frame that is no segment, or not of the most frequent form.

@@ -160,6 +160,7 @@ impl Shard {
         if self.watched == id {
             self.watched = NO_ID;
         }
+        self.back.take_if(|back| back.endpoint == id);
         self.leave(id);
         self.cancel_endpoint(id);
         let record = self.endpoints[id];

@@ -19,6 +19,15 @@ use super::sources::Sources;
 use super::wire::has_room;
 use super::{Failure, Shard, Tally, Wire};
 
+/// The way back to the sender of the segment that is taken now.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Back {
+    /// The segment's connection, until it is released.
+    pub(super) endpoint: u32,
+    pub(super) side: End,
+    pub(super) way: QuickWay,
+}
+
 /// What the segments of an endpoint are made with.
 struct Outlet<'a> {
     record: &'a mut Endpoint,
@@ -91,7 +100,10 @@ impl Shard {
     /// Sends one segment of the most frequent form, or all of another form. Says whether there is more to send.
     #[inline]
     fn flush_one(&mut self, id: u32, now: u64, wire: &mut impl Wire) -> bool {
-        let quick = quick_way(&self.nets, self.endpoints[id].tuple);
+        let quick = match &self.back {
+            Some(back) if back.endpoint == id => Some((back.side, back.way)),
+            _ => quick_way(&self.nets, self.endpoints[id].tuple),
+        };
         match quick.filter(|_| self.tally.flow_bytes.is_empty()) {
             Some((side, way)) => self.send_one(id, side, way, now, wire),
             None => self.flush_any(id, now, wire),

@@ -144,6 +144,8 @@ pub struct Shard {
     news: bool,
     /// The endpoint whose event a program hears now, until it is released.
     watched: u32,
+    /// The way back to the sender of the segment that is taken now, if that is the way of the answer.
+    back: Option<flush::Back>,
     /// Endpoints to which an instruction gave something to send.
     touched: Vec<u32>,
     /// A message that is rendered.

@@ -40,7 +40,12 @@ impl Shard {
         let Some(id) = found else {
             // A new connection has taken all that its SYN says.
             return match self.passive(side, tuple, segment, now) {
-                Some(_) => self.flush_touched(now, wire),
+                Some(id) => {
+                    if let Some(back) = &mut self.back {
+                        back.endpoint = id;
+                    }
+                    self.flush_touched(now, wire);
+                }
                 None => self.stray(side, tuple, from, segment, wire),
             };
         };
@@ -49,7 +54,7 @@ impl Shard {
             self.end_connection(id, Over::Closed, now, wire);
             return self.segment((side, tuple, from), segment, now, wire);
         }
-        self.after(id, outcome, now, wire);
+        self.after_any(id, outcome, now, wire);
     }
 
     /// TCP takes a segment, if it is just the next one: whether it acknowledged something.
@@ -77,7 +82,7 @@ impl Shard {
         let record = &self.endpoints[id];
         let Endpoint { owner, incoming, .. } = *record;
         if owner.is_nobody() || incoming != NO_ID || data.is_empty() && self.awaits_room(owner) {
-            return self.after(id, Outcome { acked, data, ..Outcome::default() }, now, wire);
+            return self.after_rare(id, Outcome { acked, data, ..Outcome::default() }, now, wire);
         }
         if !data.is_empty() {
             match self.turn(id, data, now) {
@@ -107,6 +112,7 @@ impl Shard {
     }
 
     /// TCP takes a segment. Blocks all of whose bytes were acknowledged are free.
+    #[inline(always)]
     fn take_segment<'a>(&mut self, id: u32, segment: &Segment<'a>, now: u64) -> Outcome<'a> {
         let Self { endpoints, queues, incoming, blocks, settings, narrow, contexts, .. } = self;
         let endpoint = &mut endpoints[id];
@@ -117,9 +123,15 @@ impl Shard {
         input(&mut endpoint.tcp, queue, segment, now, |piece| free(blocks, piece))
     }
 
-    /// Gives the program what a segment brought, and sends what is due.
+    /// Does what [`after_any`](Self::after_any) does, for a segment that `plain` took.
     #[inline(never)]
-    fn after(&mut self, id: u32, mut outcome: Outcome<'_>, now: u64, wire: &mut impl Wire) {
+    fn after_rare(&mut self, id: u32, outcome: Outcome<'_>, now: u64, wire: &mut impl Wire) {
+        self.after_any(id, outcome, now, wire);
+    }
+
+    /// Gives the program what a segment brought, and sends what is due.
+    #[inline(always)]
+    fn after_any(&mut self, id: u32, mut outcome: Outcome<'_>, now: u64, wire: &mut impl Wire) {
         if let Some(oddity) = outcome.oddity {
             self.tally.odd(oddity);
         }

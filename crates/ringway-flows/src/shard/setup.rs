@@ -141,6 +141,7 @@ impl Shard {
             asking: VecDeque::new(),
             news: false,
             watched: NO_ID,
+            back: None,
             touched: Vec::with_capacity(64),
             scratch: vec![0; MAX_FORMAT as usize].into(),
             tally: tally(&bundle),

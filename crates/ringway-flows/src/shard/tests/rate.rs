@@ -9,18 +9,20 @@ use crate::transport::Settings;
 
 const MINUTE: u64 = 60_000_000_000;
 
-/// A ring in memory for each side.
+/// The room of a frame while it is written.
+const ROOM: usize = 2048;
+
+/// A ring in memory for each side: frames one behind the other.
 struct Rings {
     bytes: [Vec<u8>; 2],
     /// Where each frame lies.
     frames: [Vec<std::ops::Range<usize>>; 2],
     slots: usize,
-    scratch: Box<[u8; 2048]>,
 }
 
 impl Rings {
     fn new(slots: usize) -> Self {
-        Self { bytes: Default::default(), frames: Default::default(), slots, scratch: Box::new([0; 2048]) }
+        Self { bytes: Default::default(), frames: Default::default(), slots }
     }
 }
 
@@ -31,11 +33,14 @@ impl Wire for Rings {
 
     fn send(&mut self, side: End, write: impl FnOnce(&mut [u8]) -> usize) {
         let to = side.other() as usize;
-        let len = write(&mut *self.scratch);
+        let (frames, bytes) = (&mut self.frames[to], &mut self.bytes[to]);
+        let start = frames.last().map_or(0, |frame| frame.end.next_multiple_of(64));
+        if bytes.len() < start + ROOM {
+            bytes.resize((start + ROOM) * 2, 0);
+        }
+        let len = write(&mut bytes[start..start + ROOM]);
         if len > 0 {
-            let start = self.bytes[to].len();
-            self.bytes[to].extend_from_slice(&self.scratch[..len]);
-            self.frames[to].push(start..start + len);
+            frames.push(start..start + len);
         }
     }
 }
@@ -84,15 +89,13 @@ impl Bench {
             let frames = |from: usize| {
                 incoming.frames[at][from..].iter().map(|place| &incoming.bytes[at][place.clone()])
             };
-            // `RINGWAY_COLD=1` leaves the look at each batch out.
             for (k, frame) in frames(0).enumerate() {
-                if k.is_multiple_of(BATCH) && std::env::var_os("RINGWAY_COLD").is_none() {
+                if k.is_multiple_of(BATCH) {
                     shard.warm(side, frames(k));
                 }
                 shard.receive(side, frame, now, rings);
             }
             incoming.frames[at].clear();
-            incoming.bytes[at].clear();
         }
         shard.poll(now, rings);
     }
