@@ -73,6 +73,12 @@ impl Sum {
         self.add_native(value.to_be() as u64)
     }
 
+    /// The sum, in the machine's byte order: for a larger sum of words in this order. A fold gives its 16 bits.
+    #[inline]
+    pub const fn native(self) -> u32 {
+        self.0
+    }
+
     /// The complement of the sum, host order.
     #[inline]
     pub const fn checksum(self) -> u16 {
@@ -179,26 +185,24 @@ pub fn update_bytes(checksum: u16, old: &[u8], new: &[u8]) -> u16 {
     Sum::new().add_u16(!checksum).add_u16(of(old)).add_bytes(new).checksum()
 }
 
-/// Adds 32-bit halves of 64-bit words, so carries collect in the upper half: exact below 16 GiB.
+/// Adds 64-bit words with each carry, which keeps the sum modulo 2^16 - 1. The last bytes are words of 32, 16 and 8 bits.
 #[inline]
 fn sum_bytes(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut sum = 0;
-    for word in words {
-        let word = u64::from_ne_bytes(*word);
-        sum += (word & LOW_HALF) + (word >> 32);
-    }
-    let (pairs, last) = rest.as_chunks::<2>();
-    for pair in pairs {
-        sum += u64::from(u16::from_ne_bytes(*pair));
-    }
-    if let [byte] = last {
-        sum += u64::from(u16::from_ne_bytes([*byte, 0]));
-    }
-    sum
+    let (words, rest) = bytes.as_chunks();
+    let sum = words.iter().fold(0, |sum, word| add_carry(sum, u64::from_ne_bytes(*word)));
+    let (words, rest) = rest.as_chunks();
+    let sum = words.iter().fold(sum, |sum, word| add_carry(sum, u32::from_ne_bytes(*word).into()));
+    let (pairs, last) = rest.as_chunks();
+    let sum = pairs.iter().fold(sum, |sum, pair| add_carry(sum, u16::from_ne_bytes(*pair).into()));
+    last.iter().fold(sum, |sum, byte| add_carry(sum, u16::from_ne_bytes([*byte, 0]).into()))
 }
 
-const LOW_HALF: u64 = 0xffff_ffff;
+/// Adds a word, and the carry at the lower end.
+#[inline(always)]
+const fn add_carry(sum: u64, word: u64) -> u64 {
+    let (sum, carry) = sum.overflowing_add(word);
+    sum + carry as u64
+}
 
 #[cfg(test)]
 mod tests {

@@ -105,7 +105,7 @@ fn is_right(head: &[u8; HEADERS], data: &[u8]) -> bool {
     let ip = sum([at(IPV4), at(IPV4 + 4), at(IPV4 + 8)]) + addresses;
     let tcp = sum([at(TCP), at(TCP + 4), at(TCP + 8), at(TCP + 12), at(TCP + 16)]) + addresses;
     let pseudo = (u16::from(NUMBER_OF_TCP) + (HEADERS - TCP + data.len()) as u16).to_be();
-    let data = if data.is_empty() { 0 } else { u16::to_be(!Sum::new().add_bytes(data).checksum()) };
+    let data = if data.is_empty() { 0 } else { Sum::new().add_bytes(data).native() };
     fold(ip) == 0xffff && fold(tcp + u64::from(pseudo) + u64::from(data)) == 0xffff
 }
 
