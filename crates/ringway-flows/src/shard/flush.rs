@@ -79,13 +79,7 @@ impl Shard {
 
     /// Sends what is due after a segment that `plain` took. `back` is the way on which it came, if that is the way of the answer.
     #[inline(always)]
-    pub(super) fn answer(
-        &mut self,
-        id: u32,
-        back: Option<(End, QuickWay)>,
-        now: u64,
-        wire: &mut impl Wire,
-    ) {
+    pub(super) fn answer(&mut self, id: u32, back: Option<(End, QuickWay)>, now: u64, wire: &mut impl Wire) {
         let Some((side, way)) = back.filter(|_| self.tally.flow_bytes.is_empty()) else {
             return self.flush(id, now, wire);
         };

@@ -151,6 +151,9 @@ pub struct Shard {
     /// A message that is rendered.
     scratch: Box<[u8]>,
     tally: Tally,
+    /// All frames go the way of rare ones.
+    #[cfg(test)]
+    goes_long_way: bool,
 }
 
 /// Records in use.

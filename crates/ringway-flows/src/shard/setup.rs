@@ -142,6 +142,8 @@ impl Shard {
             news: false,
             watched: NO_ID,
             back: None,
+            #[cfg(test)]
+            goes_long_way: false,
             touched: Vec::with_capacity(64),
             scratch: vec![0; MAX_FORMAT as usize].into(),
             tally: tally(&bundle),

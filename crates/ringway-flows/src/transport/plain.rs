@@ -33,7 +33,8 @@ pub(crate) fn plain(
         return None;
     }
     if acked {
-        let queue = queue.filter(|queue| segment.ack.wrapping_sub(conn.una) <= queue.max.wrapping_sub(conn.una))?;
+        let queue =
+            queue.filter(|queue| segment.ack.wrapping_sub(conn.una) <= queue.max.wrapping_sub(conn.una))?;
         advance(conn, queue, segment.ack, now);
         queue.acknowledge(segment.ack, gone);
     }

@@ -31,7 +31,7 @@ pub(crate) struct Piece {
 }
 
 /// The bytes that were not acknowledged, or not sent.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Queue {
     /// The number of the first byte of the first piece.
     base: u32,

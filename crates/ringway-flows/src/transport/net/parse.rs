@@ -4,16 +4,17 @@ use ringway_wire::{Arp, EtherType, IpProtocol, Ipv4, Ipv6, MacAddr};
 
 use super::hosts::HostId;
 use super::link::{Link, Packet};
+use super::quick::{self, Quick};
 use super::received::{Arrival, Body, Received};
 use super::refused::Refused;
-use super::quick::{self, Quick};
 use super::{Net, Ports, arp, icmp, ndp, segment};
 
 impl Net {
     /// Reads a frame the way that takes it.
     #[cfg(test)]
     pub(crate) fn parse<'a>(&mut self, frame: &'a [u8]) -> Result<Received<'a>, Refused> {
-        self.quick(frame).map_or_else(|| self.parse_any(frame), |quick| Ok(Received::Arrival(quick.arrival())))
+        self.quick(frame)
+            .map_or_else(|| self.parse_any(frame), |quick| Ok(Received::Arrival(quick.arrival())))
     }
 
     /// Reads a segment of the most frequent form. `None` for any other frame, which [`parse_any`](Self::parse_any) takes.

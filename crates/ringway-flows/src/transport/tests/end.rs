@@ -6,8 +6,9 @@ use crate::base::blocks::Blocks;
 use crate::transport::Settings;
 use crate::transport::arrival::keep;
 use crate::transport::conn::{Conn, State, mark};
-use crate::transport::input::{Now, Over, input, note_syn};
+use crate::transport::input::{Now, Outcome, Over, input, note_syn};
 use crate::transport::output::{abort, accept, close, open, output, probe, took};
+use crate::transport::plain::plain;
 use crate::transport::queue::{Origin, Piece, Queue};
 use crate::transport::reassembly::Incoming;
 use crate::transport::segment::{Outgoing, Segment, flag};
@@ -46,6 +47,24 @@ pub(super) struct Host {
     salt: u32,
     /// The number of the peer's first byte.
     pub(super) peers_first: u32,
+}
+
+/// `plain` takes a segment as `input` did, or leaves the connection as it was.
+fn plain_does_the_same(
+    (mut conn, mut queue): (Conn, Option<Queue>),
+    segment: &Segment<'_>,
+    now: Now<'_>,
+    outcome: &Outcome<'_>,
+    after: (Conn, Option<Queue>),
+) {
+    let before = (conn, queue);
+    match plain(&mut conn, queue.as_mut(), segment, now, |_| {}) {
+        Some(acked) => {
+            assert_eq!(*outcome, Outcome { acked, data: segment.data, ..Outcome::default() }, "{segment:?}");
+            assert_eq!((conn, queue), after, "{segment:?}");
+        }
+        None => assert_eq!((conn, queue), before, "{segment:?}"),
+    }
 }
 
 impl Host {
@@ -100,7 +119,9 @@ impl Host {
         let now = Self::now(&settings, ns, self.room());
         let begins = self.conn.state == State::SynSent;
         let behind = self.conn.state.receives() && self.waiting() > 0;
+        let before = (self.conn, self.queue);
         let mut outcome = input(&mut self.conn, self.queue.as_mut(), &segment, now, |_| {});
+        plain_does_the_same(before, &segment, now, &outcome, (self.conn, self.queue));
         self.learn(&segment, begins);
         let at_once = outcome.early.is_none() && !behind && self.program.pause == 0;
         let eaten = if at_once { outcome.data.len() } else { 0 };

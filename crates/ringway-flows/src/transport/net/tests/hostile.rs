@@ -109,7 +109,7 @@ fn read(pair: &mut Pair, frame: &[u8]) {
 
 /// The quick way takes segments of IPv4 without tags, and gives what the long way gives.
 fn quick_is_right(net: &Net, frame: &[u8]) {
-    let (quick, long) = (quick::segment(net, frame).map(|(quick, _)| quick), net.read(frame));
+    let (quick, long) = (quick::segment(net, frame).map(quick::Quick::arrival), net.read(frame));
     let is_plain = frame.len() >= 54 && frame[12..15] == [8, 0, 0x45];
     match (quick, long) {
         (Some(quick), Ok(Received::Arrival(long))) => assert_eq!(format!("{quick:?}"), format!("{long:?}")),
