@@ -81,12 +81,14 @@ impl Sum {
         !u16::from_be((both >> 16) as u16)
     }
 
-    /// Adds words in machine order. Both folds keep the value modulo 2^16 - 1.
+    /// Adds words in machine order. Each carry out of a half comes back at its lower end, so the value stays the
+    /// same modulo 2^16 - 1.
     #[inline]
     const fn add_native(self, words: u64) -> Self {
-        let once = (words & LOW_HALF) + (words >> 32) + self.0 as u64;
-        let twice = (once & LOW_HALF) + (once >> 32);
-        Self(twice as u32)
+        // The lower half of this sum has the carry that the upper half gets.
+        let both = words.wrapping_add(words.rotate_left(32));
+        let (sum, carry) = self.0.overflowing_add((both >> 32) as u32);
+        Self(sum + carry as u32)
     }
 }
 
@@ -239,6 +241,106 @@ mod tests {
     fn jumbo_of_ones_does_not_lose_carries() {
         let data = vec![0xff; 1 << 20];
         assert_eq!(of(&data), naive(&data));
+    }
+
+    #[test]
+    fn a_carry_that_fills_the_sum_comes_back() {
+        // The words of these nine bytes add up to 0x1_ffff_ffff.
+        let mut data = vec![0xff; 13];
+        data[12] = 1;
+        let sum = Sum::new().add_u32(u32::MAX).add_bytes(&data[4..]);
+        assert_eq!(sum.checksum(), naive(&data));
+    }
+
+    /// A part of a sum, and its bytes.
+    #[derive(Debug, Clone)]
+    enum Part {
+        Short(u16),
+        Long(u32),
+        Bytes(Vec<u8>),
+    }
+
+    impl Part {
+        fn add(&self, sum: Sum) -> Sum {
+            match self {
+                Self::Short(value) => sum.add_u16(*value),
+                Self::Long(value) => sum.add_u32(*value),
+                Self::Bytes(bytes) => sum.add_bytes(bytes),
+            }
+        }
+
+        fn bytes(&self) -> Vec<u8> {
+            match self {
+                Self::Short(value) => value.to_be_bytes().to_vec(),
+                Self::Long(value) => value.to_be_bytes().to_vec(),
+                Self::Bytes(bytes) => bytes.clone(),
+            }
+        }
+    }
+
+    /// Bytes that begin anywhere in memory. Most are 0xff, so that sums are near the edge of a carry.
+    fn edgy(len: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
+        let byte = prop_oneof![12 => Just(0xffu8), 1 => Just(0u8), 1 => Just(1u8), 1 => any::<u8>()];
+        vec(byte, len)
+    }
+
+    /// Words of ones, and a small word behind them: their carries meet a sum that is nearly full.
+    fn full() -> impl Strategy<Value = Vec<u8>> {
+        (1usize..8, 0u8..4).prop_map(|(words, small)| [vec![0xff; words * 8], vec![small, 0]].concat())
+    }
+
+    /// Parts whose length is even.
+    fn part() -> impl Strategy<Value = Part> {
+        prop_oneof![
+            prop_oneof![Just(u16::MAX), Just(0), Just(1), any::<u16>()].prop_map(Part::Short),
+            prop_oneof![Just(u32::MAX), Just(u32::MAX - 1), Just(0), Just(1), any::<u32>()]
+                .prop_map(Part::Long),
+            full().prop_map(Part::Bytes),
+            edgy(0..36).prop_map(|half| Part::Bytes([half.clone(), half].concat())),
+        ]
+    }
+
+    /// The sum of all words in as many bits as they need, folded at the end.
+    fn wide(data: &[u8]) -> u16 {
+        let word = |pair: &[u8]| u128::from(pair[0]) << 8 | u128::from(*pair.get(1).unwrap_or(&0));
+        match data.chunks(2).map(word).sum::<u128>() {
+            0 => u16::MAX,
+            sum => !((sum - 1) % 0xffff + 1) as u16,
+        }
+    }
+
+    #[test]
+    fn every_length_at_every_offset() {
+        let ones = [0xff; 80];
+        let counted: Vec<u8> = (0..80).map(|at: u8| at.wrapping_mul(37)).collect();
+        for data in [&ones[..], &counted] {
+            for (len, offset) in (0..=70).flat_map(|len| (0..8).map(move |offset| (len, offset))) {
+                let part = &data[offset..offset + len];
+                for near in [0, 1, 0xffff, 0x10000, u32::MAX - 1, u32::MAX] {
+                    let whole = [&near.to_be_bytes()[..], part].concat();
+                    let sum = Sum::new().add_u32(near).add_bytes(part);
+                    assert_eq!(sum.checksum(), wide(&whole), "{len} bytes at {offset} on {near:#x}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn sums_near_a_carry_equal_the_model(
+            parts in vec(part(), 0..8),
+            last in prop_oneof![edgy(0..71), full()],
+            offset in 0usize..8,
+        ) {
+            let mut whole = parts.iter().flat_map(Part::bytes).collect::<Vec<_>>();
+            whole.extend(&last);
+            // The last part begins at an odd address, too.
+            let moved = [vec![0x5a; offset], last].concat();
+            let sum = parts.iter().fold(Sum::new(), |sum, part| part.add(sum)).add_bytes(&moved[offset..]);
+            prop_assert_eq!(sum.checksum(), wide(&whole));
+        }
     }
 
     proptest! {
