@@ -145,6 +145,26 @@ fn json_is_what_the_page_says() {
 }
 
 #[test]
+fn a_backlog_keeps_servers_free_beside_a_flood() {
+    let flood = "attack flood(target) { raw tcp inside* -> target : 80  flags S  seq rand  no_reply }
+run { flood rate 20 k pkt/s from 0 s to 200 ms target outside
+      get rate 200 flows/s for 200 ms  drain 1 s }";
+    let text = STORY.lines().filter(|line| !line.starts_with("run ")).collect::<Vec<_>>().join("\n");
+    let story = story("backlog.flow", &format!("{text}\n{flood}\n"));
+    let out = file("backlog.pcap").display().to_string();
+    let dropped = |words: &[&str]| {
+        let report = run(&[&["flows", "pcap", &story, "-o", &out, "--json"], words].concat()).json();
+        Schema::read().check("flows pcap", &report);
+        report["transport"]["half_open_dropped"].as_u64().unwrap()
+    };
+    let (few, half) = (dropped(&["--backlog", "100"]), dropped(&[]));
+    assert!(few > 3_800 && half > 1_000 && half < few, "{few} {half}");
+    // Without a limit the story starves, and its file expects more.
+    let words = ["flows", "pcap", &story, "-o", &out, "--backlog", "0"];
+    assert!(run(&words).error(1).contains("expects"));
+}
+
+#[test]
 fn a_listing_and_a_text_are_those_of_the_story() {
     let listing = run(&["flows", "disasm", "dns", "--flow", "lookup"]).stdout;
     assert!(listing.starts_with("flow lookup\n") && !listing.contains("flow lookup6"), "{listing}");

@@ -9,7 +9,7 @@ use ringway_traffic::number;
 use ringway_wire::pcapfile::{MAX_RECORD, PcapError, Writer};
 use serde_json::Value;
 
-use super::source::{Seed, Story};
+use super::source::{Backlog, Seed, Story};
 use crate::durations;
 use crate::failure::Failure;
 use crate::options::Json;
@@ -24,6 +24,9 @@ pub(crate) struct Args {
     /// The capture file: pcap with nanosecond times, which begin at 0
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    #[command(flatten)]
+    backlog: Backlog,
 
     #[command(flatten)]
     seed: Seed,
@@ -65,7 +68,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         delay_ns: args.delay_us * 1000,
         until_ns: args.seconds.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64),
         flows: args.flows.unwrap_or(u64::MAX),
-        ..Options::default()
+        settings: args.backlog.settings(),
     };
     let mut file = Writer::create(&args.output, MAX_RECORD)?;
     let report = virtual_time::run(bundle, &options, |time, _, frame| file.write(time, 0, frame))

@@ -21,7 +21,7 @@ use serde_json::json;
 use super::live::Live;
 use super::page::{self, Origin};
 use super::pcap::conclude;
-use super::source::{Seed, Story};
+use super::source::{Backlog, Seed, Story};
 use crate::console::{Console, note, served};
 use crate::failure::Failure;
 use crate::options::{Json, LinkWait};
@@ -58,6 +58,9 @@ pub(crate) struct Args {
     /// Reach the clients through the router with this address; once for each family
     #[arg(long, value_name = "ADDRESS")]
     server_gateway: Vec<IpAddr>,
+
+    #[command(flatten)]
+    backlog: Backlog,
 
     #[command(flatten)]
     seed: Seed,
@@ -123,7 +126,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         note(&format!("flows: {}", ports[ports.len() - 1]));
     }
     let options = Options {
-        settings: Settings { clock: monotonic_ns(), ..Settings::default() },
+        settings: Settings { clock: monotonic_ns(), ..args.backlog.settings() },
         until_ns: args.seconds.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64),
         spin: Duration::from_micros(args.spin_us),
         workers: args.workers,

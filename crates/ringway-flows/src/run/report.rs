@@ -290,6 +290,7 @@ fn transport(tally: &Tally) -> BTreeMap<&'static str, u64> {
         ("nonsense", tally.nonsense),
         ("strays", tally.strays),
         ("no_room", tally.no_room),
+        ("half_open_dropped", tally.half_open_dropped),
         ("frames_out", tally.frames_out),
         ("bytes_out", tally.bytes_out),
         ("frames_in", tally.frames_in),

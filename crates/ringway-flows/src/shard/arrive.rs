@@ -103,7 +103,10 @@ impl Shard {
         let Some(id) = self.find(tuple, false) else {
             // A new connection has taken all that its SYN says.
             return match self.passive(side, tuple, segment, now) {
-                Some(_) => self.flush_touched(now, wire),
+                Some(id) => {
+                    self.half_opened(id, now, wire);
+                    self.flush_touched(now, wire);
+                }
                 None => self.stray(side, tuple, from, segment, wire),
             };
         };
@@ -118,13 +121,18 @@ impl Shard {
     /// TCP takes a segment. Blocks all of whose bytes were acknowledged are free.
     #[inline(always)]
     fn take_segment<'a>(&mut self, id: u32, segment: &Segment<'a>, now: u64) -> Outcome<'a> {
-        let Self { endpoints, queues, incoming, blocks, settings, narrow, contexts, .. } = self;
+        let Self { endpoints, backlog, queues, incoming, blocks, settings, narrow, contexts, .. } = self;
         let endpoint = &mut endpoints[id];
+        let before = endpoint.tcp.state;
         let settings = settings_of(endpoint, settings, narrow, contexts);
         let room = room(endpoint, incoming, settings);
         let queue = (endpoint.queue != NO_ID).then(|| &mut queues[endpoint.queue].queue);
         let now = Now { settings, ns: now, room };
-        input(&mut endpoint.tcp, queue, segment, now, |piece| free(blocks, piece))
+        let outcome = input(&mut endpoint.tcp, queue, segment, now, |piece| free(blocks, piece));
+        if !before.is_synchronized() {
+            backlog.changed(before, endpoint.tcp.state);
+        }
+        outcome
     }
 
     /// Gives the program what a segment brought, and sends what is due.

@@ -3,6 +3,7 @@
 use crate::base::wheel::Links;
 use crate::code::{Connection, End, Place, ToPort, Transport};
 use crate::machine::context::{Context, NO_ID, mark};
+use crate::transport::conn::State;
 use crate::transport::input::note_syn;
 use crate::transport::net::hosts::{HostId, Hosts};
 use crate::transport::output::{accept, open};
@@ -215,6 +216,7 @@ impl Shard {
         tcp.mss = mss;
         note_syn(tcp, segment, &self.settings);
         accept(tcp, initial);
+        self.backlog.changed(State::Closed, State::SynReceived);
         self.touch(id);
         Some(id)
     }

@@ -73,7 +73,7 @@ impl Shard {
     /// The flow of a connection failed at this end.
     pub(super) fn fail_endpoint(&mut self, id: u32, why: Failure, now: u64, wire: &mut impl Wire) {
         let owner = self.endpoints[id].owner;
-        self.endpoints[id].tcp.state = State::Closed;
+        self.shut(id);
         if owner.is_nobody() {
             return self.release(id);
         }
@@ -170,7 +170,7 @@ impl Shard {
             self.drop_incoming(record.incoming);
         }
         self.endpoints[id].incoming = NO_ID;
-        self.endpoints[id].tcp.state = State::Closed;
+        self.shut(id);
         self.give_port(record.tuple.local, record.tuple.local_port);
         self.endpoints.give(id);
     }

@@ -214,7 +214,7 @@ impl Shard {
 
     /// Ends a connection at once. The peer gets a reset, where it needs one.
     pub(super) fn abort(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
-        let Self { endpoints, queues, settings, narrow, contexts, .. } = self;
+        let Self { endpoints, backlog, queues, settings, narrow, contexts, .. } = self;
         let record = &mut endpoints[id];
         if record.owner.is_udp() {
             return;
@@ -222,6 +222,7 @@ impl Shard {
         let queue = (record.queue != NO_ID).then(|| &queues[record.queue].queue);
         let settings = settings_of(record, settings, narrow, contexts);
         let room = settings.window;
+        backlog.changed(record.tcp.state, State::Closed);
         if let Some(outgoing) = abort(&mut record.tcp, queue, Now { settings, ns: now, room }) {
             self.send_last(id, &outgoing, wire);
         }

@@ -68,6 +68,8 @@ pub struct Tally {
     pub answers: [u64; Answered::ALL.len()],
     /// SYNs, datagrams and early segments for which there was no room.
     pub no_room: u64,
+    /// Half-open connections of servers that went, because there were too many.
+    pub half_open_dropped: u64,
     /// By flow: bytes of frames that its clients sent and received, where a load of the plan is a bit rate. Behind them: the last acknowledgements, when
     /// their flows have ended. Empty otherwise.
     pub flow_bytes: Vec<u64>,
