@@ -26,7 +26,7 @@ pub mod counted;
 pub mod counts;
 mod cuts;
 #[cfg(test)]
-mod example;
+pub(crate) mod example;
 pub mod expectations;
 pub mod history;
 pub mod meter;

@@ -198,13 +198,14 @@ impl Shard {
         outgoing: &Outgoing,
         wire: &mut impl Wire,
     ) {
-        if has_room(wire, side) {
-            let Self { nets, tally, .. } = self;
-            wire.send(side, |out| {
-                let len = nets[side as usize].tcp(out, way, ports, outgoing, |_| Sum::new());
-                tally.sent(len)
-            });
+        if !has_room(wire, side) {
+            return self.tally.unsent(outgoing);
         }
+        let Self { nets, tally, .. } = self;
+        wire.send(side, |out| {
+            let len = nets[side as usize].tcp(out, way, ports, outgoing, |_| Sum::new());
+            tally.sent(len)
+        });
     }
 
     /// Sends the reset that a segment gets, if the way to its sender is known.
@@ -231,7 +232,9 @@ impl Shard {
     /// Sends a segment without bytes, if the way to the peer is known.
     fn send_last(&mut self, id: u32, outgoing: &Outgoing, wire: &mut impl Wire) {
         let (side, tuple) = (self.side_of(id), self.endpoints[id].tuple);
-        let Some(mac) = self.nets[side as usize].known(tuple.local, tuple.remote) else { return };
+        let Some(mac) = self.nets[side as usize].known(tuple.local, tuple.remote) else {
+            return self.tally.unsent(outgoing);
+        };
         let ports = Ports { source: tuple.local_port, target: tuple.remote_port };
         self.send_alone(side, Way { from: tuple.local, to: tuple.remote, mac }, ports, outgoing, wire);
     }
@@ -239,15 +242,17 @@ impl Shard {
     /// Probes a shut window.
     pub(super) fn probe(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
         let (side, tuple) = (self.side_of(id), self.endpoints[id].tuple);
-        let Some(mac) = self.nets[side as usize].known(tuple.local, tuple.remote) else { return };
+        let mac = self.nets[side as usize].known(tuple.local, tuple.remote);
         let Outlet { record, queue, at, net, ports, sources, tally } = self.outlet(id, side, now);
-        if let Some(queue) = queue.filter(|_| has_room(wire, side)) {
+        if let (Some(queue), Some(mac), true) = (queue, mac, has_room(wire, side)) {
             let outgoing = probe(&mut record.tcp, queue, at);
             let way = Way { from: tuple.local, to: tuple.remote, mac };
             wire.send(side, |out| {
                 let payload = |data: &mut [u8]| sources.fill(queue, outgoing.seq, data);
                 tally.sent(net.tcp(out, way, ports, &outgoing, payload))
             });
+        } else {
+            tally.unsent_probes += 1;
         }
         self.touch(id);
     }

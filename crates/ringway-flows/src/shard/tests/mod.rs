@@ -5,6 +5,7 @@ mod faults;
 mod flows;
 mod rate;
 pub(crate) mod stories;
+mod unsent;
 
 use std::collections::VecDeque;
 
