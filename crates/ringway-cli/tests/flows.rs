@@ -239,6 +239,22 @@ fn a_run_writes_its_report_as_a_page() {
 }
 
 #[test]
+fn a_run_in_virtual_time_has_a_page_too() {
+    let story = story("virtual-page.flow", STORY);
+    let [capture, page] = ["virtual-page.pcap", "virtual-page.html"].map(|name| file(name).display().to_string());
+    let words = ["flows", "pcap", &story, "-o", &capture, "--page"];
+    let report = run(&[&words[..], &[&page, "--json"]].concat()).json();
+    let html = fs::read_to_string(&page).unwrap();
+    assert_eq!(ringway_tester::report::check::faults(&html), Vec::<String>::new());
+    let complete = format!("<td>{}</td>", report["total"]["complete"]);
+    for part in ["<h2>Over time</h2>", "virtual time, ", "p99(get.connect)", "flows pcap", &complete] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    let ended = run(&[&words[..], &["/no/such/page.html"]].concat());
+    assert!(ended.code == Some(1) && ended.stdout.contains("flows: "), "{ended:?}");
+}
+
+#[test]
 fn a_terminal_has_a_screen_and_one_key_stops_everything() {
     let text = STORY.replace("for 200 ms", "for 500 s");
     let (story, (a, b)) = (story("live.flow", &text), pipe());

@@ -1,7 +1,6 @@
 //! `ringway flows run`
 
 use std::cell::RefCell;
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -164,12 +163,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     drop(screen);
     let report = report?;
     told.into_inner()?;
-    let written = args.page.as_ref().map_or(Ok(()), |path| {
-        fs::write(path, page::html(&report, &origin)).map_err(|why| {
-            let what = format!("{}: the page can't be written: {why}", path.display());
-            Failure::Other(format!("{what}; the report on standard output has the results"))
-        })
-    });
+    let written = page::write(args.page.as_deref(), &report, &origin);
     conclude(args.json, &report)?;
     written
 }
