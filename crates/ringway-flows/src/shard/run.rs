@@ -138,7 +138,11 @@ impl Shard {
             }
             Op::Now => self.set(id, instr.a, |_| now),
             Op::Timeout => {
-                self.contexts[id].limit = (instr.c + 1) as u16;
+                let before = std::mem::replace(&mut self.contexts[id].limit, (instr.c + 1) as u16);
+                if before != self.contexts[id].limit && self.contexts[id].links.is_armed() {
+                    // A timer for a longer limit would come too late. The next wait arms it.
+                    self.cancel_context(id);
+                }
                 Step::Next
             }
             Op::End => Step::Done,
