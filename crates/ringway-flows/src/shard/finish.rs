@@ -124,19 +124,7 @@ impl Shard {
         }
         let (flow, end) = (self.contexts[id].flow, self.contexts[id].end());
         for slot in 0..self.slots_of(id) {
-            let endpoint = self.slot(id, slot);
-            if endpoint == NO_ID {
-                continue;
-            }
-            self.detach(endpoint);
-            // After a FIN of this end, TCP goes on by itself. A connection that the program never took is reset.
-            if !self.endpoints[endpoint].tcp.is(mark::FIN_QUEUED) {
-                self.abort(endpoint, now, wire);
-            }
-            if self.endpoints[endpoint].owner.is_udp() || self.endpoints[endpoint].tcp.state == State::Closed
-            {
-                self.release(endpoint);
-            }
+            self.let_go(self.slot(id, slot), now, wire);
         }
         let started = self.contexts[id].started;
         self.latency(flow, end, super::tally::FLOW, super::run::micros(now).wrapping_sub(started));
@@ -145,11 +133,26 @@ impl Shard {
         self.forget(id);
     }
 
+    /// The program is done with a connection, if there is one.
+    pub(super) fn let_go(&mut self, endpoint: u32, now: u64, wire: &mut impl Wire) {
+        if endpoint == NO_ID {
+            return;
+        }
+        self.detach(endpoint);
+        // After a FIN of this end, TCP goes on by itself. A connection that the program never took is reset.
+        if !self.endpoints[endpoint].tcp.is(mark::FIN_QUEUED) {
+            self.abort(endpoint, now, wire);
+        }
+        if self.endpoints[endpoint].owner.is_udp() || self.endpoints[endpoint].tcp.state == State::Closed {
+            self.release(endpoint);
+        }
+    }
+
     /// A connection is no longer its program's. TCP may still have something to do for it.
     pub(super) fn detach(&mut self, endpoint: u32) {
         let record = &mut self.endpoints[endpoint];
         let owner = record.owner;
-        record.owner = keep_kind(owner);
+        record.owner = owner.without_program();
         if !owner.is_nobody() {
             self.set_slot(owner.context(), owner.slot(), NO_ID);
         }
@@ -171,7 +174,9 @@ impl Shard {
         }
         self.endpoints[id].incoming = NO_ID;
         self.shut(id);
-        self.give_port(record.tuple.local, record.tuple.local_port);
+        if record.owner.has_port() {
+            self.give_port(record.tuple.local, record.tuple.local_port);
+        }
         self.endpoints.give(id);
     }
 
@@ -216,11 +221,6 @@ impl Shard {
             self.tally.latency(flow, which, took_us);
         }
     }
-}
-
-/// Nobody, over the same protocol.
-const fn keep_kind(owner: Owner) -> Owner {
-    if owner.is_udp() { Owner::new(Owner::NOBODY.context(), 0, true) } else { Owner::NOBODY }
 }
 
 /// A piece's block is free again.

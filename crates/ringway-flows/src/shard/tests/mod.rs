@@ -3,6 +3,7 @@
 mod attacks;
 mod faults;
 mod flows;
+mod ports;
 mod rate;
 pub(crate) mod stories;
 mod unsent;
