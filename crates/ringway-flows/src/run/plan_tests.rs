@@ -134,7 +134,8 @@ fn all_workers_follow_a_level_down() {
                 }
                 // The level a flow's time ago: flows that began at it may run still.
                 let ago = now.saturating_sub(LONG);
-                let most = if ago <= 20 * LONG { 9 } else { (38 * LONG).saturating_sub(ago).div_ceil(2 * LONG) };
+                let most =
+                    if ago <= 20 * LONG { 9 } else { (38 * LONG).saturating_sub(ago).div_ceil(2 * LONG) };
                 let least = if now <= 20 * LONG { 9 } else { (38 * LONG).saturating_sub(now) / (2 * LONG) };
                 let (active, slack) = (ends.len() as u64, u64::from(unit == Unit::Flows));
                 assert!(active <= most + slack, "{unit:?}, {workers} workers, {now}: {active} of {most}");

@@ -10,7 +10,6 @@ use crate::transport::Settings;
 use crate::transport::conn::State;
 
 use super::endpoint::Endpoint;
-use super::{Failure, Shard, Wire};
 
 /// A list below this length is not looked through.
 const SHORT: usize = 64;
@@ -72,7 +71,7 @@ impl Backlog {
     }
 
     /// Notes a new half-open connection. Returns the one that has to go for it.
-    fn enter(&mut self, id: u32, endpoints: &Slab<Endpoint>) -> Option<u32> {
+    pub(super) fn enter(&mut self, id: u32, endpoints: &Slab<Endpoint>) -> Option<u32> {
         let limit = self.limit?;
         while self.order.front().is_some_and(|entry| !entry.holds(endpoints)) {
             self.order.pop_front();
@@ -87,24 +86,6 @@ impl Backlog {
         std::iter::from_fn(|| self.order.pop_front())
             .find(|entry| entry.holds(endpoints))
             .map(|entry| entry.id)
-    }
-}
-
-impl Shard {
-    /// A server answered a SYN. If that makes too many half-open connections, the oldest one goes: its peer hears nothing.
-    #[cold]
-    pub(super) fn half_opened(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
-        let Self { backlog, endpoints, .. } = self;
-        if let Some(oldest) = backlog.enter(id, endpoints) {
-            self.tally.half_open_dropped += 1;
-            self.fail_endpoint(oldest, Failure::NoMemory, now, wire);
-        }
-    }
-
-    /// A connection is closed from here on.
-    pub(super) fn shut(&mut self, id: u32) {
-        let was = std::mem::replace(&mut self.endpoints[id].tcp.state, State::Closed);
-        self.backlog.changed(was, State::Closed);
     }
 }
 

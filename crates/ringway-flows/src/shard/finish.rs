@@ -35,6 +35,22 @@ impl Shard {
         }
     }
 
+    /// A server answered a SYN. If that makes too many half-open connections, the oldest one goes: its peer hears nothing.
+    #[cold]
+    pub(super) fn half_opened(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
+        let Self { backlog, endpoints, .. } = self;
+        if let Some(oldest) = backlog.enter(id, endpoints) {
+            self.tally.half_open_dropped += 1;
+            self.fail_endpoint(oldest, Failure::NoMemory, now, wire);
+        }
+    }
+
+    /// A connection is closed from here on.
+    pub(super) fn shut(&mut self, id: u32) {
+        let was = std::mem::replace(&mut self.endpoints[id].tcp.state, State::Closed);
+        self.backlog.changed(was, State::Closed);
+    }
+
     /// A connection goes, unless its last acknowledgement waits for a slot of a ring: the timer ends it when that has gone.
     fn release_unless_blocked(&mut self, id: u32) {
         let tcp = &self.endpoints[id].tcp;
