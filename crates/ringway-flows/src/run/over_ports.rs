@@ -193,7 +193,13 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
+    use crate::code::End;
+    use crate::pools::owners::Owners;
+    use crate::run::counted::Counted;
     use crate::run::example::{ASK, bundle};
+    use crate::run::meter::Meter;
+    use crate::run::steering::{Steering, tests::datagram};
+    use crate::shard::Tally;
 
     /// Pairs of pipes of this test.
     fn pairs(test: &str, count: usize) -> Vec<Sides> {
@@ -222,5 +228,24 @@ mod tests {
     fn a_user_that_panics_ends_the_run_too() {
         let run = || run(endless(), pairs("user", 2), &Options::default(), || panic!("on purpose"), |_| {});
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    }
+
+    #[test]
+    fn a_frame_that_its_owner_never_took_is_lost_and_not_passed_on() {
+        let mut all = Steering::all(Owners::new(1, 2), 2);
+        let here = (1..=100).filter(|port| all[0].is_here(End::Client, &datagram(*port))).count() as u64;
+        (0..10).for_each(|_| assert!(all[1].next().is_some()));
+        let outcome = |steering: Steering| {
+            let (passed, lost, inbox) = steering.end();
+            let meter = Meter::over(Vec::new(), 0, 0);
+            let (tally, refused) = (Tally::default(), Default::default());
+            let counted = Counted { tally, refused, meter, postponed: 0, missed: 0, passed, lost };
+            Outcome { now: 0, counted, inbox: Some(inbox) }
+        };
+        let mut outcomes: Vec<Outcome> = all.into_iter().map(outcome).collect();
+        settle(&mut outcomes);
+        let counted: Vec<(u64, u64)> =
+            outcomes.iter().map(|outcome| (outcome.counted.passed, outcome.counted.lost)).collect();
+        assert_eq!(counted, [(10, 100 - here - 10), (0, 0)]);
     }
 }

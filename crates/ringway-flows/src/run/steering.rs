@@ -168,7 +168,7 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::convert::Infallible;
 
     use super::*;
@@ -229,7 +229,7 @@ mod tests {
     }
 
     /// A datagram from this port.
-    fn datagram(port: u16) -> Vec<u8> {
+    pub(crate) fn datagram(port: u16) -> Vec<u8> {
         let mut frame = vec![0; ETHER];
         frame[12..14].copy_from_slice(&[8, 0]);
         frame.extend([0x45, 0, 0, 24, 0, 0, 0, 0, 64, 17, 0, 0, 198, 18, 0, 1, 198, 19, 0, 1]);

@@ -62,7 +62,9 @@ fn html(report: &Report, origin: &Origin) -> String {
 
 fn header(report: &Report, of: &Origin, title: &str) -> String {
     let ports = of.ports.join(", ");
-    head(title, &ports, &labels(report)) + &origin(&of.conditions, &of.command, !report.virtual_time) + "</header>\n"
+    head(title, &ports, &labels(report))
+        + &origin(&of.conditions, &of.command, !report.virtual_time)
+        + "</header>\n"
 }
 
 /// What has to stand next to every number.

@@ -12,7 +12,7 @@ use crate::transport::Settings;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 
-/// Pools with few ports. Services of two stories are among those of the servers.
+/// Pools with few ports. Two ports of the servers' pool belong to services.
 const POOLS: &str = "pool inside = 198.18.0.1  port 10000..10006
     pool outside = 198.19.0.1  port 8000..8003\n";
 
