@@ -85,7 +85,7 @@ fn panicked(number: usize, why: &(dyn Any + Send)) -> Error {
     let text =
         why.downcast_ref::<String>().map(String::as_str).or_else(|| why.downcast_ref::<&str>().copied());
     let what = format!("it panicked: {}", text.unwrap_or("for an unknown reason"));
-    Error::new(ErrorKind::Unfit, &format!("worker {number}"), what)
+    Error::new(ErrorKind::Unfit, format!("worker {number}"), what)
         .cure("this is a fault of Ringway; please report it")
 }
 

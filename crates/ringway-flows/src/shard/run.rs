@@ -138,9 +138,10 @@ impl Shard {
             }
             Op::Now => self.set(id, instr.a, |_| now),
             Op::Timeout => {
-                let before = std::mem::replace(&mut self.contexts[id].limit, (instr.c + 1) as u16);
-                if before != self.contexts[id].limit && self.contexts[id].links.is_armed() {
-                    // A timer for a longer limit would come too late. The next wait arms it.
+                let before = self.limit_of(&self.contexts[id]);
+                self.contexts[id].limit = (instr.c + 1) as u16;
+                if self.limit_of(&self.contexts[id]) < before {
+                    // A timer for the longer limit would come too late. The next wait arms it.
                     self.cancel_context(id);
                 }
                 Step::Next

@@ -26,13 +26,15 @@ struct Faults {
     jitter: u64,
 }
 
+/// A frame on its way: the time of its arrival, a number, whether it goes to the servers, and its bytes.
+type Flying = (u64, u64, bool, Vec<u8>);
+
 /// Frames on their way, by the time of their arrival.
 struct Air {
     now: u64,
     faults: Faults,
     random: SplitMix64,
-    /// The time, a number, and whether the frame goes to the servers.
-    frames: BinaryHeap<Reverse<(u64, u64, bool, Vec<u8>)>>,
+    frames: BinaryHeap<Reverse<Flying>>,
     sent: u64,
     /// Changes a frame behind the back of its checksum.
     forge: fn(&mut SplitMix64, &mut [u8]) -> bool,
