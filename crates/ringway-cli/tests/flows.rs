@@ -145,6 +145,27 @@ fn json_is_what_the_page_says() {
 }
 
 #[test]
+fn a_backlog_keeps_servers_free_beside_a_flood() {
+    let flood = "attack flood(target) { raw tcp inside* -> target : 80  flags S  seq rand  no_reply }
+run { flood rate 20 k pkt/s from 0 s to 200 ms target outside
+      get rate 200 flows/s for 200 ms  drain 1 s }";
+    let text = STORY.lines().filter(|line| !line.starts_with("run ")).collect::<Vec<_>>().join("\n");
+    let story = story("backlog.flow", &format!("{text}\n{flood}\n"));
+    let out = file("backlog.pcap").display().to_string();
+    let with = |words: &[&str]| {
+        let report = run(&[&["flows", "pcap", &story, "-o", &out, "--json"], words].concat()).json();
+        Schema::read().check("flows pcap", &report);
+        let count = |part: &str, key: &str| report[part][key].as_u64().unwrap();
+        (count("total", "complete"), count("transport", "half_open_dropped"))
+    };
+    let ((all, few), (also_all, half)) = (with(&["--backlog", "100"]), with(&[]));
+    assert!((all, also_all) == (40, 40) && few > 3_800 && half > 1_000 && half < few, "{few} {half}");
+    // Without a limit the story starves.
+    let (complete, dropped) = with(&["--backlog", "0"]);
+    assert!(complete < 30 && dropped == 0, "{complete} {dropped}");
+}
+
+#[test]
 fn a_listing_and_a_text_are_those_of_the_story() {
     let listing = run(&["flows", "disasm", "dns", "--flow", "lookup"]).stdout;
     assert!(listing.starts_with("flow lookup\n") && !listing.contains("flow lookup6"), "{listing}");
@@ -215,6 +236,23 @@ fn a_run_writes_its_report_as_a_page() {
     }
     let (a, b) = pipe();
     let ended = run(&["flows", "run", &story, "--both", &a, &b, "--page", "/no/such/page.html"]);
+    assert!(ended.code == Some(1) && ended.stdout.contains("flows: "), "{ended:?}");
+}
+
+#[test]
+fn a_run_in_virtual_time_has_a_page_too() {
+    let story = story("virtual-page.flow", STORY);
+    let [capture, page] =
+        ["virtual-page.pcap", "virtual-page.html"].map(|name| file(name).display().to_string());
+    let words = ["flows", "pcap", &story, "-o", &capture, "--page"];
+    let report = run(&[&words[..], &[&page, "--json"]].concat()).json();
+    let html = fs::read_to_string(&page).unwrap();
+    assert_eq!(ringway_tester::report::check::faults(&html), Vec::<String>::new());
+    let complete = format!("<td>{}</td>", report["total"]["complete"]);
+    for part in ["<h2>Over time</h2>", "virtual time, ", "p99(get.connect)", "<span>pcap</span>", &complete] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    let ended = run(&[&words[..], &["/no/such/page.html"]].concat());
     assert!(ended.code == Some(1) && ended.stdout.contains("flows: "), "{ended:?}");
 }
 
@@ -296,6 +334,41 @@ fn servers_have_room_for_the_flows_of_the_plan() {
         "more than a shard without a plan has room for: {server:#}"
     );
     assert_eq!(server["transport"]["no_room"], 0, "{server:#}");
+}
+
+/// Clients and servers in two processes, with a bad wire between them: each flow is complete, or failed for a reason that has a name.
+#[test]
+fn two_processes_end_all_flows_over_a_bad_wire() {
+    let run_of = "get rate 200 flows/s for 1 s  drain 120 s  seed 9";
+    let text = STORY.lines().filter(|line| !line.starts_with("expect")).collect::<Vec<_>>().join("\n");
+    let text = text.replace("get poisson rate 2 k flows/s for 200 ms  drain 1 s  seed 9", run_of);
+    let (story, (a, b)) = (story("bad-wire.flow", &text.replace("timeout 5 s", "timeout 60 s")), pipe());
+    let servers = start(&["flows", "run", &story, "--server", &b, "--json"]);
+    wait_open(&b);
+    let wire = format!("fault:drop=3%,dup=3%,reorder=3%,corrupt=2%,delay=2ms,seed=5,port={a}");
+    let clients = run(&["flows", "run", &story, "--client", &wire, "--json"]);
+    let last = |said: &str| -> Value { serde_json::from_str(said.lines().last().unwrap()).unwrap() };
+    let (client, server) = (last(&clients.stdout), last(&servers.interrupt().stdout));
+    for (report, end) in [(&client, "client"), (&server, "server")] {
+        let of = &report["flows"][0][end];
+        let count = |key: &str| of[key].as_u64().unwrap();
+        let failed: u64 =
+            of["failed"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(count("started"), count("complete") + failed + count("active"), "{of:#}");
+        assert!(count("complete") > 150, "{report:#}");
+        assert_eq!((&of["failed"]["mismatch"], &of["failed"]["check"]), (&json!(0), &json!(0)), "{of:#}");
+    }
+    assert_eq!(
+        (&client["total"]["started"], &client["total"]["active"]),
+        (&json!(200), &json!(0)),
+        "{client:#}"
+    );
+    let spoilt: u64 = [&client, &server]
+        .iter()
+        .flat_map(|report| report["refused"].as_object().unwrap().values())
+        .map(|count| count.as_u64().unwrap())
+        .sum();
+    assert!(spoilt > 0 && client["transport"]["retransmitted"].as_u64() > Some(0), "{client:#} {server:#}");
 }
 
 #[test]

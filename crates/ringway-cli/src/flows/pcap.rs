@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use ringway_flows::run::report::Report;
 use ringway_flows::run::report_text::text;
 use ringway_flows::run::virtual_time::{self, Failed, Options};
+use ringway_lab::Conditions;
 use ringway_traffic::number;
 use ringway_wire::pcapfile::{MAX_RECORD, PcapError, Writer};
 use serde_json::Value;
 
-use super::source::{Seed, Story};
-use crate::durations;
+use super::page::{self, Origin};
+use super::source::{Backlog, Seed, Story};
 use crate::failure::Failure;
 use crate::options::Json;
+use crate::{durations, words};
 
 /// Run both ends in virtual time, and write all frames to a capture file
 #[derive(Debug, clap::Args)]
@@ -24,6 +26,9 @@ pub(crate) struct Args {
     /// The capture file: pcap with nanosecond times, which begin at 0
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    #[command(flatten)]
+    backlog: Backlog,
 
     #[command(flatten)]
     seed: Seed,
@@ -40,6 +45,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COUNT", value_parser = number::count)]
     flows: Option<u64>,
 
+    /// Write the report as a page
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+
     #[command(flatten)]
     json: Json,
 }
@@ -53,6 +62,7 @@ Ends with 1 when an expectation of the file does not hold.
 Examples:
   ringway flows pcap ftp -o ftp.pcap
   ringway flows pcap example -o office.pcap --seconds 0.5 --seed 7
+  ringway flows pcap example -o office.pcap --page report.html
   ringway flows pcap http -o http.pcap --json | jq .total.completion";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
@@ -65,13 +75,21 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         delay_ns: args.delay_us * 1000,
         until_ns: args.seconds.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64),
         flows: args.flows.unwrap_or(u64::MAX),
-        ..Options::default()
+        settings: args.backlog.settings(),
+    };
+    let origin = Origin {
+        file: args.story.file.clone(),
+        ports: vec!["both ends in virtual time".to_owned()],
+        command: words::line(),
+        conditions: Conditions::read(),
     };
     let mut file = Writer::create(&args.output, MAX_RECORD)?;
     let report = virtual_time::run(bundle, &options, |time, _, frame| file.write(time, 0, frame))
         .map_err(|why| failure(&args.story.file, why))?;
     file.finish()?;
-    conclude(args.json, &report)
+    let written = page::write(args.page.as_deref(), &report, &origin);
+    conclude(args.json, &report)?;
+    written
 }
 
 /// Why a run in virtual time ended.

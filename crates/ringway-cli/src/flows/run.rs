@@ -1,7 +1,6 @@
 //! `ringway flows run`
 
 use std::cell::RefCell;
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -21,7 +20,7 @@ use serde_json::json;
 use super::live::Live;
 use super::page::{self, Origin};
 use super::pcap::conclude;
-use super::source::{Seed, Story};
+use super::source::{Backlog, Seed, Story};
 use crate::console::{Console, note, served};
 use crate::failure::Failure;
 use crate::options::{Json, LinkWait};
@@ -58,6 +57,9 @@ pub(crate) struct Args {
     /// Reach the clients through the router with this address; once for each family
     #[arg(long, value_name = "ADDRESS")]
     server_gateway: Vec<IpAddr>,
+
+    #[command(flatten)]
+    backlog: Backlog,
 
     #[command(flatten)]
     seed: Seed,
@@ -123,7 +125,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         note(&format!("flows: {}", ports[ports.len() - 1]));
     }
     let options = Options {
-        settings: Settings { clock: monotonic_ns(), ..Settings::default() },
+        settings: Settings { clock: monotonic_ns(), ..args.backlog.settings() },
         until_ns: args.seconds.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64),
         spin: Duration::from_micros(args.spin_us),
         workers: args.workers,
@@ -161,12 +163,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     drop(screen);
     let report = report?;
     told.into_inner()?;
-    let written = args.page.as_ref().map_or(Ok(()), |path| {
-        fs::write(path, page::html(&report, &origin)).map_err(|why| {
-            let what = format!("{}: the page can't be written: {why}", path.display());
-            Failure::Other(format!("{what}; the report on standard output has the results"))
-        })
-    });
+    let written = page::write(args.page.as_deref(), &report, &origin);
     conclude(args.json, &report)?;
     written
 }

@@ -8,6 +8,7 @@ use ringway_flows::code::Bundle;
 use ringway_flows::compile::{Options, Source, compile};
 use ringway_flows::lang::Diagnostics;
 use ringway_flows::run::stories;
+use ringway_flows::transport::Settings;
 
 use crate::console::note;
 use crate::failure::Failure;
@@ -40,6 +41,22 @@ impl Seed {
     /// Sets the seed of a bundle.
     pub(super) fn apply(self, bundle: &mut Bundle) {
         bundle.seed = self.seed.unwrap_or(bundle.seed);
+    }
+}
+
+/// How many half-open connections servers have.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Backlog {
+    /// Most half-open connections of servers: a further one takes the place of the oldest one. 0: any number. Without it: half of the ends of
+    /// connections that there is room for
+    #[arg(long, value_name = "N")]
+    backlog: Option<u32>,
+}
+
+impl Backlog {
+    /// The settings of a run that has nothing else to choose.
+    pub(super) fn settings(self) -> Settings {
+        Settings { backlog: self.backlog, ..Settings::default() }
     }
 }
 

@@ -15,8 +15,8 @@ pub(crate) const LINUX: &str = "10.9.0.1";
 pub(crate) const LINUX6: &str = "2001:2:0:9::1";
 
 /// Ports that are tried: a backend, or one behind faults.
-pub(crate) const PORTS: [&str; 3] =
-    ["packet:ours0", "ebpf:ours0", "fault:drop=1%,dup=1%,reorder=1%,seed=5,port=packet:ours0"];
+pub(crate) const PORTS: [&str; 4] =
+    ["packet:ours0", "ebpf:ours0", "xdp:ours0", "fault:drop=1%,dup=1%,reorder=1%,seed=5,port=packet:ours0"];
 
 pub(crate) struct Bed {
     /// Ringway's side. The kernel has no address there, so it answers nothing.

@@ -131,6 +131,11 @@ fn clients_of_debian_get_all_from_servers_on_ebpf() {
 }
 
 #[test]
-fn clients_of_debian_get_all_in_spite_of_losses() {
+fn clients_of_debian_get_all_from_servers_on_xdp() {
     serve(PORTS[2]);
+}
+
+#[test]
+fn clients_of_debian_get_all_in_spite_of_losses() {
+    serve(PORTS[3]);
 }

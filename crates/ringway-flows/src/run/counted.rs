@@ -19,9 +19,9 @@ pub struct Counted {
     pub postponed: u64,
     /// Starts that were due and not made.
     pub missed: u64,
-    /// Frames that it passed on to their owners.
+    /// Frames that it passed on to their owners, which took them.
     pub passed: u64,
-    /// Frames whose owner had no room for them.
+    /// Frames whose owner had no room for them, or ended before it took them.
     pub lost: u64,
 }
 

@@ -11,7 +11,7 @@
 //! | [`attacks`] | what attacks did to the stories beside them, by `cuts` when they began and ended |
 //! | [`expectations`] | what a file expects, beside what was measured |
 //! | [`report`] | the final report, and [`text`](report_text) for people |
-//! | [`report_latency`], [`report_workers`] | parts of it |
+//! | [`report_latency`], [`report_workers`], `report_transport` | parts of it |
 //! | [`second`] | the numbers of each second |
 //! | [`counts`], [`history`] | sums until a time, and samples of them |
 //! | [`progress`] | what the workers of a run tell, put together |
@@ -26,7 +26,7 @@ pub mod counted;
 pub mod counts;
 mod cuts;
 #[cfg(test)]
-mod example;
+pub(crate) mod example;
 pub mod expectations;
 pub mod history;
 pub mod meter;
@@ -36,6 +36,7 @@ pub mod progress;
 pub mod report;
 pub mod report_latency;
 pub mod report_text;
+mod report_transport;
 pub mod report_workers;
 mod rings;
 pub mod second;

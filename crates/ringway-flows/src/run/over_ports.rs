@@ -1,20 +1,21 @@
 //! A run over ports: its workers, and the thread that listens to them.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use ringway::{Error, Port};
+use ringway::{Error, ErrorKind, Port};
 
-use super::counted::Counted;
 use super::plan::holding;
 use super::progress::{News, Now, Progress};
 use super::report::{Ended, Report, Run};
 use super::report_workers::WorkerReport;
 use super::setup;
 pub use super::sides::{Options, Sides};
-use super::worker::Worker;
+use super::steering::Inbox;
+use super::worker::{Outcome, Worker};
 use crate::code::Bundle;
 
 /// How often the user and the ports are asked.
@@ -48,7 +49,9 @@ pub fn run(
         stop: &stop,
         ended: None,
     };
-    let outcomes = thread::scope(|scope| {
+    let mut outcomes = thread::scope(|scope| {
+        // Also when this thread panics, which waits for all others.
+        let _stop = StopAll(&stop);
         let (news, heard) = channel();
         let threads: Vec<_> = workers
             .into_iter()
@@ -59,22 +62,45 @@ pub fn run(
             .collect();
         drop(news);
         watch.listen(&heard, threads.len());
-        // A thread that panicked makes this one panic, too.
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|why| std::panic::resume_unwind(why)))
+        let ends: Vec<_> = threads.into_iter().map(ScopedJoinHandle::join).collect();
+        let ends = ends.into_iter().enumerate();
+        ends.map(|(number, end)| end.unwrap_or_else(|why| Err(panicked(number, &*why))))
             .collect::<Result<Vec<_>, _>>()
     })?;
+    settle(&mut outcomes);
     Ok(watch.report(outcomes))
 }
 
+/// Stops all workers when it goes.
+struct StopAll<'a>(&'a AtomicBool);
+
+impl Drop for StopAll<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The thread of a worker panicked.
+fn panicked(number: usize, why: &(dyn Any + Send)) -> Error {
+    let text =
+        why.downcast_ref::<String>().map(String::as_str).or_else(|| why.downcast_ref::<&str>().copied());
+    let what = format!("it panicked: {}", text.unwrap_or("for an unknown reason"));
+    Error::new(ErrorKind::Unfit, format!("worker {number}"), what)
+        .cure("this is a fault of Ringway; please report it")
+}
+
+/// A frame that its owner never took was lost, and was not passed on.
+fn settle(outcomes: &mut [Outcome]) {
+    let left: Vec<usize> =
+        outcomes.iter().filter_map(|outcome| outcome.inbox.as_ref()).flat_map(Inbox::left).collect();
+    for from in left {
+        let counted = &mut outcomes[from].counted;
+        (counted.passed, counted.lost) = (counted.passed - 1, counted.lost + 1);
+    }
+}
+
 /// The thread of a worker.
-fn work(
-    worker: Worker,
-    begin: fn(usize),
-    stop: &AtomicBool,
-    news: &Sender<News>,
-) -> Result<(u64, Counted), Error> {
+fn work(worker: Worker, begin: fn(usize), stop: &AtomicBool, news: &Sender<News>) -> Result<Outcome, Error> {
     /// Tells that the thread ends, however it does.
     struct Gone<'a>(&'a Sender<News>);
     impl Drop for Gone<'_> {
@@ -144,14 +170,13 @@ impl<S: FnMut() -> bool, E: FnMut(&Now<'_>)> Watch<'_, S, E> {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    fn report(mut self, outcomes: Vec<(u64, Counted)>) -> Report {
+    fn report(mut self, outcomes: Vec<Outcome>) -> Report {
         let rounds = self.progress.each();
-        let one =
-            |((_, outcome), rounds): (&(u64, Counted), _)| WorkerReport::new(self.bundle, outcome, rounds);
+        let one = |(outcome, rounds): (&Outcome, _)| WorkerReport::new(self.bundle, &outcome.counted, rounds);
         let workers: Vec<WorkerReport> = outcomes.iter().zip(rounds).map(one).collect();
-        let now = outcomes.iter().map(|(now, _)| *now).max().unwrap_or(0);
+        let now = outcomes.iter().map(|outcome| outcome.now).max().unwrap_or(0);
         let mut history = std::mem::take(&mut self.progress.history);
-        let mut all = outcomes.into_iter().map(|(_, outcome)| outcome);
+        let mut all = outcomes.into_iter().map(|outcome| outcome.counted);
         let Some(mut sum) = all.next() else { unreachable!("a run has a worker") };
         all.for_each(|outcome| sum.merge(&outcome));
         history.end(now, super::counts::Counts::of(self.bundle, &sum.tally));
@@ -160,5 +185,67 @@ impl<S: FnMut() -> bool, E: FnMut(&Now<'_>)> Watch<'_, S, E> {
         }
         let ended = self.ended.unwrap_or(Ended::Interrupted);
         Report::new(self.bundle, &sum, Run { start: 0, now, ended, virtual_time: false, workers, history })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::code::End;
+    use crate::pools::owners::Owners;
+    use crate::run::counted::Counted;
+    use crate::run::example::{ASK, bundle};
+    use crate::run::meter::Meter;
+    use crate::run::steering::{Steering, tests::datagram};
+    use crate::shard::Tally;
+
+    /// Pairs of pipes of this test.
+    fn pairs(test: &str, count: usize) -> Vec<Sides> {
+        let open = |name: String| Some(Port::open(&name).unwrap());
+        let id = |at| format!("flows-{test}-{}-{at}", std::process::id());
+        (0..count)
+            .map(|at| Sides {
+                client: open(format!("pipe:{}{{1", id(at))),
+                server: open(format!("pipe:{}}}1", id(at))),
+            })
+            .collect()
+    }
+
+    fn endless() -> Bundle {
+        bundle(&format!("{ASK} run {{ ask rate 100 flows/s for 10 h }}"))
+    }
+
+    #[test]
+    fn a_worker_that_panics_ends_the_run_with_its_number() {
+        let options = Options { begin: |worker| assert!(worker != 1, "on purpose"), ..Options::default() };
+        let error = run(endless(), pairs("panic", 3), &options, || false, |_| {}).unwrap_err();
+        assert!(error.to_string().starts_with("worker 1: it panicked: on purpose;"), "{error}");
+    }
+
+    #[test]
+    fn a_user_that_panics_ends_the_run_too() {
+        let run = || run(endless(), pairs("user", 2), &Options::default(), || panic!("on purpose"), |_| {});
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    }
+
+    #[test]
+    fn a_frame_that_its_owner_never_took_is_lost_and_not_passed_on() {
+        let mut all = Steering::all(Owners::new(1, 2), 2);
+        let here = (1..=100).filter(|port| all[0].is_here(End::Client, &datagram(*port))).count() as u64;
+        (0..10).for_each(|_| assert!(all[1].next().is_some()));
+        let outcome = |steering: Steering| {
+            let (passed, lost, inbox) = steering.end();
+            let meter = Meter::over(Vec::new(), 0, 0);
+            let (tally, refused) = (Tally::default(), Default::default());
+            let counted = Counted { tally, refused, meter, postponed: 0, missed: 0, passed, lost };
+            Outcome { now: 0, counted, inbox: Some(inbox) }
+        };
+        let mut outcomes: Vec<Outcome> = all.into_iter().map(outcome).collect();
+        settle(&mut outcomes);
+        let counted: Vec<(u64, u64)> =
+            outcomes.iter().map(|outcome| (outcome.counted.passed, outcome.counted.lost)).collect();
+        assert_eq!(counted, [(10, 100 - here - 10), (0, 0)]);
     }
 }

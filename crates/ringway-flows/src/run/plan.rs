@@ -210,11 +210,17 @@ impl Running {
         }
         match &mut self.shape {
             Shape::Rate(starts) => starts.due(now),
-            Shape::Active { level, .. } => level.due(now, active_of(&self.flows, tally)),
-            Shape::Bits { volume, expected, .. } => {
+            Shape::Active { level, late } => {
+                let due = level.due(now, active_of(&self.flows, tally));
+                late.at_most(due);
+                due
+            }
+            Shape::Bits { volume, late, expected } => {
                 let mean = self.flows.iter().map(|&flow| expected[usize::from(flow)]).sum::<u64>();
                 let bits = bits_of(&self.flows, expected, tally);
-                volume.due(now, bits, mean / self.flows.len().max(1) as u64)
+                let due = volume.due(now, bits, mean / self.flows.len().max(1) as u64);
+                late.at_most(due);
+                due
             }
         }
     }

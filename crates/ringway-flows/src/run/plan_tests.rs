@@ -84,3 +84,68 @@ fn conditions_that_end_a_run() {
         assert_eq!(plan.stopped(now, &bundle, &tally).is_some(), ends, "{stop} {complete} {failed} {now}");
     }
 }
+
+/// A run of one load whose levels are these: thousandths of its unit, and how long.
+fn levels(unit: Unit, phases: &[(u64, u64, u64)], share: Share) -> (Plan, Tally) {
+    let mut bundle = bundle(&format!("{ASK} run {{ ask rate 1 flows for 1 s }}"));
+    let load = &mut bundle.plan.loads[0];
+    load.unit = unit;
+    let phase = |&(from, to, length): &(u64, u64, u64)| code::Phase { from, to, length, steady: from == to };
+    load.phases = phases.iter().map(phase).collect();
+    let tally = Tally { flows: vec![Default::default()], ..Tally::default() };
+    (Plan::new(&bundle, share).unwrap(), tally)
+}
+
+#[test]
+fn a_start_that_a_falling_level_took_back_is_not_late() {
+    let phases = [(4000, 4000, 10 * MS), (0, 0, 10 * MS), (4000, 4000, 10 * MS)];
+    let (mut plan, mut tally) = levels(Unit::Active, &phases, Share::ALL);
+    let start = plan.due(5 * MS, &tally).unwrap();
+    plan.postpone(start, 5 * MS, &tally);
+    assert_eq!((plan.due(6 * MS, &tally).unwrap().due, plan.postponed()), (5 * MS, 4));
+    assert_eq!(plan.due(15 * MS, &tally), None);
+    assert_eq!(plan.due(25 * MS, &tally).unwrap().due, 25 * MS);
+    assert_eq!(all(&mut plan, 25 * MS, &mut tally).len(), 4);
+}
+
+#[test]
+fn all_workers_follow_a_level_down() {
+    /// How long a flow takes.
+    const LONG: u64 = 100 * MS;
+    const STEP: u64 = LONG / 10;
+    // A number of flows, and a rate with the same number at the same time.
+    for (unit, times) in [(Unit::Active, 1), (Unit::Flows, 10)] {
+        let level = |flows: u64| flows * 1000 * times;
+        let phases = [(level(9), level(9), 20 * LONG), (level(9), 0, 18 * LONG), (0, 0, 12 * LONG)];
+        for workers in 1..5 {
+            let share = |worker| levels(unit, &phases, Share { worker, workers });
+            let mut all_workers: Vec<(Plan, Tally)> = (0..workers).map(share).collect();
+            let mut ends: Vec<(u64, usize)> = Vec::new();
+            let mut begun = 0;
+            for now in (0..50 * LONG).step_by(STEP as usize) {
+                ends.retain(|&(end, worker)| {
+                    all_workers[worker].1.flows[0][0].active -= u64::from(end <= now);
+                    end > now
+                });
+                for (worker, (plan, tally)) in all_workers.iter_mut().enumerate() {
+                    let started = all(plan, now, tally).len();
+                    begun += started;
+                    ends.extend((0..started).map(|_| (now + LONG, worker)));
+                }
+                // The level a flow's time ago: flows that began at it may run still.
+                let ago = now.saturating_sub(LONG);
+                let most =
+                    if ago <= 20 * LONG { 9 } else { (38 * LONG).saturating_sub(ago).div_ceil(2 * LONG) };
+                let least = if now <= 20 * LONG { 9 } else { (38 * LONG).saturating_sub(now) / (2 * LONG) };
+                let (active, slack) = (ends.len() as u64, u64::from(unit == Unit::Flows));
+                assert!(active <= most + slack, "{unit:?}, {workers} workers, {now}: {active} of {most}");
+                let settled = unit == Unit::Active || now > 2 * LONG;
+                assert!(
+                    !settled || active + slack >= least,
+                    "{unit:?}, {workers}, {now}: {active} of {least}"
+                );
+            }
+            assert!(unit == Unit::Active || begun == 9 * 20 + 9 * 18 / 2, "{workers} workers: {begun}");
+        }
+    }
+}

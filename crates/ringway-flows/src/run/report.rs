@@ -13,6 +13,7 @@ use super::counted::Counted;
 use super::expectations::{Outcome, check};
 use super::history::History;
 use super::report_latency::LatencyReport;
+use super::report_transport::transport;
 use super::report_workers::WorkerReport;
 
 /// Version of the report's keys.
@@ -276,25 +277,4 @@ fn flow(bundle: &Bundle, tally: &Tally, complete: u64, seconds: f64, at: usize) 
 fn names(bundle: &Bundle, counts: &[u64]) -> BTreeMap<String, u64> {
     let named = (0..).zip(counts).filter(|(_, count)| **count > 0);
     named.map(|(at, count)| (bundle.name(at).to_owned(), *count)).collect()
-}
-
-fn transport(tally: &Tally) -> BTreeMap<&'static str, u64> {
-    BTreeMap::from([
-        ("connections", tally.connections),
-        ("retransmitted", tally.retransmitted),
-        ("repeated", tally.repeated),
-        ("early", tally.early),
-        ("outside", tally.outside),
-        ("false_acks", tally.false_acks),
-        ("challenged", tally.challenged),
-        ("nonsense", tally.nonsense),
-        ("strays", tally.strays),
-        ("no_room", tally.no_room),
-        ("frames_out", tally.frames_out),
-        ("bytes_out", tally.bytes_out),
-        ("frames_in", tally.frames_in),
-        ("bytes_in", tally.bytes_in),
-        ("instructions", tally.instructions),
-        ("fuel_exhausted", tally.fuel_exhausted),
-    ])
 }

@@ -124,7 +124,8 @@ fn tail(out: &mut String, report: &Report) -> std::fmt::Result {
     let some = |name: &str, count: u64| (count > 0).then(|| format!("{name} {count}"));
     let events =
         ["retransmitted", "repeated", "early", "outside", "false_acks", "challenged", "nonsense", "strays"];
-    let transport = events.iter().chain(&["no_room", "fuel_exhausted"]);
+    let lost = ["no_room", "half_open_dropped", "unsent_resets", "unsent_probes", "unsent_answers"];
+    let transport = events.iter().chain(&lost).chain(&["fuel_exhausted"]);
     let lines = [
         (
             "starts",

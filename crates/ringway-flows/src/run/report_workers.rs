@@ -28,9 +28,9 @@ pub struct WorkerReport {
     pub postponed: u64,
     /// Starts that were due and not made.
     pub missed: u64,
-    /// Frames that it passed on to the workers that own their connections.
+    /// Frames that it passed on to the workers that own their connections, and that these took.
     pub passed_on: u64,
-    /// Frames that were lost, because their owner had no room for them.
+    /// Frames that were lost, because their owner had no room for them, or ended before it took them.
     pub passed_lost: u64,
     /// The share of rounds that found work.
     pub busy: f64,

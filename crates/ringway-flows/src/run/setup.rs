@@ -6,6 +6,7 @@ use crate::code::{self, Bundle};
 use crate::pools::owners::Owners;
 use crate::schedule::starts::Share;
 use crate::shard::{Shape, Shard};
+use crate::transport::Settings;
 
 use super::meter::Meter;
 use super::plan::Plan;
@@ -88,7 +89,9 @@ fn worker(
     let spare = if part.count > 1 { UNEVEN } else { 0 };
     let endpoints = endpoints.div_ceil(part.count) + spare;
     let shape = Shape { endpoints, block_bytes: block_bytes / part.count as usize, macs: MACS, start: 0 };
-    let shard = Shard::new(plan.clone(), options.settings, shape).map_err(|why| wrong(why.to_string()))?;
+    let backlog = options.settings.backlog.map(|all| all.div_ceil(part.count));
+    let settings = Settings { backlog, ..options.settings };
+    let shard = Shard::new(plan.clone(), settings, shape).map_err(|why| wrong(why.to_string()))?;
     let share = Share { worker: part.number, workers: part.count };
     let spans = if sides[0].is_none() { vec![(0, u64::MAX)] } else { steady::spans(plan) };
     Ok(Worker {

@@ -27,28 +27,53 @@ enum Whose {
     Anybody,
 }
 
-/// A frame on the way to its owner, with the side at which it arrived.
-type Passed = (End, Box<[u8]>);
+/// A frame on the way to its owner.
+#[derive(Debug)]
+struct Passed {
+    /// The worker that passes it on.
+    from: u32,
+    /// Where it arrived.
+    side: End,
+    frame: Box<[u8]>,
+}
+
+/// Frames that wait for a worker when it ends. It takes them no more.
+#[derive(Debug)]
+pub(super) struct Inbox(Receiver<Passed>);
+
+impl Inbox {
+    /// By frame: the worker that passed it on. To be asked when all workers have ended, so that none comes behind.
+    pub(super) fn left(&self) -> impl Iterator<Item = usize> {
+        self.0.try_iter().map(|passed| passed.from as usize)
+    }
+}
 
 /// The part that one worker has in the steering.
 #[derive(Debug)]
 pub(super) struct Steering {
     owners: Owners,
     own: u32,
-    inbox: Receiver<Passed>,
+    inbox: Inbox,
     /// By worker.
     others: Vec<SyncSender<Passed>>,
     /// Frames that were passed on to their owners.
-    pub(super) passed: u64,
+    passed: u64,
     /// Frames that found the queue of their owner full.
-    pub(super) lost: u64,
+    lost: u64,
 }
 
 impl Steering {
     /// For so many workers, one each.
     pub(super) fn all(owners: Owners, workers: u32) -> Vec<Self> {
         let (others, inboxes): (Vec<_>, Vec<_>) = (0..workers).map(|_| sync_channel(WAITING)).unzip();
-        let one = |(own, inbox)| Self { owners, own, inbox, others: others.clone(), passed: 0, lost: 0 };
+        let one = |(own, inbox)| Self {
+            owners,
+            own,
+            inbox: Inbox(inbox),
+            others: others.clone(),
+            passed: 0,
+            lost: 0,
+        };
         (0..).zip(inboxes).map(one).collect()
     }
 
@@ -73,13 +98,19 @@ impl Steering {
     }
 
     fn pass(&mut self, to: u32, side: End, frame: &[u8]) {
-        let taken = self.others.get(to as usize).is_some_and(|to| to.try_send((side, frame.into())).is_ok());
+        let passed = Passed { from: self.own, side, frame: frame.into() };
+        let taken = self.others.get(to as usize).is_some_and(|to| to.try_send(passed).is_ok());
         *if taken { &mut self.passed } else { &mut self.lost } += 1;
     }
 
     /// A frame that another worker passed on.
-    pub(super) fn next(&mut self) -> Option<Passed> {
-        self.inbox.try_recv().ok()
+    pub(super) fn next(&mut self) -> Option<(End, Box<[u8]>)> {
+        self.inbox.0.try_recv().ok().map(|Passed { side, frame, .. }| (side, frame))
+    }
+
+    /// The worker ends: what it passed on, what it lost, and what waits for it.
+    pub(super) fn end(self) -> (u64, u64, Inbox) {
+        (self.passed, self.lost, self.inbox)
     }
 }
 
@@ -137,7 +168,7 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::convert::Infallible;
 
     use super::*;
@@ -185,13 +216,7 @@ mod tests {
     fn a_frame_is_passed_to_its_owner_once() {
         let owners = Owners::new(1, 2);
         let [mut one, mut two] = Steering::all(owners, 2).try_into().unwrap();
-        let frame = |port: u16| {
-            let mut frame = vec![0; ETHER];
-            frame[12..14].copy_from_slice(&[8, 0]);
-            frame.extend([0x45, 0, 0, 24, 0, 0, 0, 0, 64, 17, 0, 0, 198, 18, 0, 1, 198, 19, 0, 1]);
-            frame.extend([port.to_be_bytes(), [0, 53]].concat());
-            frame
-        };
+        let frame = datagram;
         let here: Vec<u16> = (1..=100).filter(|port| one.is_here(End::Client, &frame(*port))).collect();
         let passed: Vec<_> = std::iter::from_fn(|| two.next()).collect();
         assert!((20..80).contains(&here.len()) && here.len() + passed.len() == 100, "{}", here.len());
@@ -201,5 +226,44 @@ mod tests {
         (0..WAITING + 5).for_each(|_| _ = one.is_here(End::Server, &frame(other)));
         assert_eq!(one.lost, 5, "the queue is bounded");
         assert!(one.next().is_none());
+    }
+
+    /// A datagram from this port.
+    pub(crate) fn datagram(port: u16) -> Vec<u8> {
+        let mut frame = vec![0; ETHER];
+        frame[12..14].copy_from_slice(&[8, 0]);
+        frame.extend([0x45, 0, 0, 24, 0, 0, 0, 0, 64, 17, 0, 0, 198, 18, 0, 1, 198, 19, 0, 1]);
+        frame.extend([port.to_be_bytes(), [0, 53]].concat());
+        frame
+    }
+
+    /// Two workers pass frames on to a third one, which ends before them.
+    #[test]
+    fn each_frame_is_taken_or_lost_and_no_frame_is_both() {
+        const SENT: u16 = 8000;
+        let all = Steering::all(Owners::new(1, 3), 3);
+        let mut taken = 0;
+        let (mut here, mut passed, mut lost, mut inboxes) = (0, 0, 0, Vec::new());
+        std::thread::scope(|scope| {
+            let [mut last, one, two] = all.try_into().unwrap();
+            let work = |mut steering: Steering| {
+                let own = (1..=SENT).filter(|port| steering.is_here(End::Client, &datagram(*port))).count();
+                (own as u64, steering.end())
+            };
+            let threads = [one, two].map(|steering| scope.spawn(move || work(steering)));
+            while taken < 100 {
+                taken += u64::from(last.next().is_some());
+            }
+            inboxes.push(last.end().2);
+            for thread in threads {
+                let (own, (on, off, inbox)) = thread.join().unwrap();
+                (here, passed, lost) = (here + own, passed + on, lost + off);
+                inboxes.push(inbox);
+            }
+        });
+        let left: Vec<usize> = inboxes.iter().flat_map(Inbox::left).collect();
+        assert!(left.iter().all(|from| [1, 2].contains(from)) && !left.is_empty());
+        assert_eq!(passed - left.len() as u64, taken, "what was passed on was taken");
+        assert_eq!(here + taken + left.len() as u64 + lost, 2 * u64::from(SENT));
     }
 }

@@ -97,6 +97,29 @@ fn conditions_and_limits_end_a_run() {
     assert_eq!((report.total.started, report.total.complete), (3, 3));
 }
 
+/// The room of a run is for its stories. A flood of SYNs takes all of it, unless half-open connections are limited.
+#[test]
+fn a_story_goes_on_beside_a_flood_of_syns_while_half_open_connections_are_limited() {
+    let flood = "attack flood(target) { raw tcp inside* -> target : 80  flags S  seq rand  no_reply }";
+    let text = format!(
+        "{ASK}\n{flood}\nrun {{ ask rate 100 flows/s for 3 s drain 1 s
+           flood rate 20 k pkt/s from 1 s to 2 s target outside  seed 5 }}"
+    );
+    let run = |backlog| {
+        let settings = Settings { backlog, ..Settings::default() };
+        let (_, report) = frames(bundle(&text), &Options { settings, ..Options::default() });
+        let ask = report.total.clone();
+        (ask.started, ask.complete, report.transport["half_open_dropped"])
+    };
+    for limited in [None, Some(100)] {
+        let (started, complete, dropped) = run(limited);
+        assert_eq!((started, complete), (300, 300), "{limited:?}");
+        assert!(dropped > 19_000, "{limited:?}: {dropped}");
+    }
+    let (_, complete, dropped) = run(Some(0));
+    assert!(complete < 250 && dropped == 0, "{complete} complete, {dropped} dropped");
+}
+
 #[test]
 fn a_number_of_active_flows_is_kept() {
     let (_, report) = frames(load("ask rate 20 flows for 100 ms drain 1 s"), &Options::default());

@@ -16,7 +16,7 @@ use super::plan::Plan;
 use super::progress::{FlowNow, News, SECOND, TICK_NS};
 use super::report::Ended;
 use super::rings::{Bursts, Rings, split};
-use super::steering::Steering;
+use super::steering::{Inbox, Steering};
 
 /// Frames of a ring that a round takes, so that the time of a round is never old.
 const BURST: u32 = 256;
@@ -30,6 +30,16 @@ const NAP_NS: u64 = 50_000_000;
 const STEERED_NAP_NS: u64 = 200_000;
 /// A round that has something to do sooner looks at the rings instead of sleeping.
 const SPIN_NS: u64 = 2_000_000;
+
+/// What a worker hands over.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// When it ended, in ns of the run.
+    pub(super) now: u64,
+    pub(super) counted: Counted,
+    /// Frames that other workers passed on to it, and that it never took.
+    pub(super) inbox: Option<Inbox>,
+}
 
 /// Flows over the rings of ports.
 #[derive(Debug)]
@@ -52,8 +62,8 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Runs until `stop` is set; returns when that was. It is over before, when its plan is, and tells so; if it is alone it ends then.
-    pub(super) fn run(mut self, stop: &AtomicBool, news: &Sender<News>) -> Result<(u64, Counted), Error> {
+    /// Runs until `stop` is set. It is over before, when its plan is, and tells so; if it is alone it ends then.
+    pub(super) fn run(mut self, stop: &AtomicBool, news: &Sender<News>) -> Result<Outcome, Error> {
         let (mut tick, mut over) = (0, None);
         loop {
             let now = monotonic_ns() - self.begun;
@@ -75,7 +85,7 @@ impl Worker {
                 }
             }
             if stop.load(Ordering::Relaxed) || self.is_alone && over.is_some() {
-                return Ok((now, self.counted(now)));
+                return Ok(self.end(now));
             }
             if !moved {
                 self.idle(now)?;
@@ -149,12 +159,15 @@ impl Worker {
         let _ = news.send(News::Tick { worker: self.number, tick: now / TICK_NS, now, counts, flows });
     }
 
-    fn counted(mut self, now: u64) -> Counted {
+    fn end(mut self, now: u64) -> Outcome {
         self.meter.end(now, self.shard.tally());
         let (postponed, missed) = (self.plan.postponed(), self.plan.missed(now, self.shard.tally()));
-        let (passed, lost) =
-            self.steering.as_ref().map_or((0, 0), |steering| (steering.passed, steering.lost));
-        Counted { passed, lost, ..Counted::new(&self.shard, self.meter, postponed, missed) }
+        let (passed, lost, inbox) = self.steering.map_or((0, 0, None), |steering| {
+            let (passed, lost, inbox) = steering.end();
+            (passed, lost, Some(inbox))
+        });
+        let counted = Counted::new(&self.shard, self.meter, postponed, missed);
+        Outcome { now, counted: Counted { passed, lost, ..counted }, inbox }
     }
 }
 

@@ -14,6 +14,9 @@ use super::flush::Back;
 use super::run::Input;
 use super::{Failure, Shard, Wire};
 
+/// The longest frame, with the tag of a VLAN.
+const MOST_BYTES: usize = 1518;
+
 impl Shard {
     /// Takes a frame that came on the rings of a side. Answers go to `wire`.
     #[inline]
@@ -61,8 +64,9 @@ impl Shard {
                 if wire.room(side) > 0 {
                     wire.send(side, |out| self.tally.sent(net.control(&control, out)));
                 } else {
-                    // What it tells counts. It gets no answer, and comes again.
-                    net.control(&control, &mut []);
+                    // What it tells counts. Its sender gets no answer, and asks again.
+                    let answer = net.control(&control, &mut [0; MOST_BYTES]);
+                    self.tally.unsent_answers += u64::from(answer > 0);
                 }
                 self.news |= self.nets[side as usize].take_news();
             }

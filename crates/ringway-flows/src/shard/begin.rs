@@ -3,6 +3,7 @@
 use crate::base::wheel::Links;
 use crate::code::{Connection, End, Place, ToPort, Transport};
 use crate::machine::context::{Context, NO_ID, mark};
+use crate::transport::conn::State;
 use crate::transport::input::note_syn;
 use crate::transport::net::hosts::{HostId, Hosts};
 use crate::transport::output::{accept, open};
@@ -87,9 +88,9 @@ impl Shard {
             crate::pools::steer::member_of(&classes, tuple.words(is_udp), members) == member
                 && part.owns(hosts, tuple)
         };
-        let (local, local_port) = self.take_port(local, true, fits).ok_or(Postponed::NoPort)?;
+        let (local, local_port) = self.take_port(local, is_udp, true, fits).ok_or(Postponed::NoPort)?;
         let tuple = Tuple { local, remote, local_port, remote_port: port };
-        let Some(endpoint) = self.enter(tuple, Owner::new(id, 0, is_udp)) else {
+        let Some(endpoint) = self.enter(tuple, Owner::new(id, 0, is_udp).with_port()) else {
             self.give_port(local, local_port);
             return Err(Postponed::NoRoom);
         };
@@ -168,9 +169,9 @@ impl Shard {
         let fits = |hosts: &Hosts, local, local_port| {
             part.owns(hosts, Tuple { local, remote, local_port, remote_port })
         };
-        let (local, local_port) = self.take_port(local, false, fits).ok_or(Failure::NoPort)?;
+        let (local, local_port) = self.take_port(local, is_udp, false, fits).ok_or(Failure::NoPort)?;
         let tuple = Tuple { local, remote, local_port, remote_port };
-        let Some(endpoint) = self.enter(tuple, Owner::new(self.main_of(id), slot, is_udp)) else {
+        let Some(endpoint) = self.enter(tuple, Owner::new(self.main_of(id), slot, is_udp).with_port()) else {
             self.give_port(local, local_port);
             return Err(Failure::NoMemory);
         };
@@ -215,6 +216,7 @@ impl Shard {
         tcp.mss = mss;
         note_syn(tcp, segment, &self.settings);
         accept(tcp, initial);
+        self.backlog.changed(State::Closed, State::SynReceived);
         self.touch(id);
         Some(id)
     }

@@ -10,23 +10,39 @@ use crate::transport::net::hosts::HostId;
 use crate::transport::queue::Queue;
 use crate::transport::reassembly::Incoming;
 
-/// The context that an endpoint belongs to, and the slot that it has there, in one word.
+/// The context that an endpoint belongs to, the slot that it has there, and whether the local port was lent to it, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner(u32);
 
 impl Owner {
     const SLOT: u32 = 28;
     const UDP: u32 = 1 << 31;
+    const LENT: u32 = 1 << 27;
 
     /// Contexts have numbers below this one, less one.
-    pub(crate) const CONTEXTS: u32 = 1 << Self::SLOT;
+    pub(crate) const CONTEXTS: u32 = Self::LENT;
 
     pub(crate) const fn new(context: u32, slot: u8, is_udp: bool) -> Self {
         Self(context | (slot as u32) << Self::SLOT | if is_udp { Self::UDP } else { 0 })
     }
 
+    /// The same. The pool lent the local port to this endpoint, which gives it back at its end.
+    pub(crate) const fn with_port(self) -> Self {
+        Self(self.0 | Self::LENT)
+    }
+
+    /// Whether the local port was lent to the endpoint. Ports of services, and ports that a story names, are not.
+    pub(crate) const fn has_port(self) -> bool {
+        self.0 & Self::LENT != 0
+    }
+
     /// The owner of a connection that its program is done with.
     pub(crate) const NOBODY: Self = Self(Self::CONTEXTS - 1);
+
+    /// Nobody, with the same protocol and the same port.
+    pub(crate) const fn without_program(self) -> Self {
+        Self(Self::NOBODY.0 | self.0 & (Self::UDP | Self::LENT))
+    }
 
     /// Whether no program waits for the connection.
     #[inline]
@@ -238,7 +254,12 @@ mod tests {
         for (context, slot, is_udp) in [(0, 0, false), (Owner::CONTEXTS - 2, 7, true), (12_345, 3, false)] {
             let owner = Owner::new(context, slot, is_udp);
             assert_eq!((owner.context(), owner.slot(), owner.is_udp()), (context, slot, is_udp));
-            assert!(!owner.is_nobody());
+            assert!(!owner.is_nobody() && !owner.has_port());
+            for owner in [owner.with_port(), owner.with_port().without_program()] {
+                assert!(owner.has_port() && owner.is_udp() == is_udp);
+            }
+            assert_eq!((owner.with_port().context(), owner.with_port().slot()), (context, slot));
+            assert!(owner.without_program().is_nobody() && owner.with_port().without_program().is_nobody());
         }
         assert!(Owner::NOBODY.is_nobody());
     }

@@ -35,6 +35,22 @@ impl Shard {
         }
     }
 
+    /// A server answered a SYN. If that makes too many half-open connections, the oldest one goes: its peer hears nothing.
+    #[cold]
+    pub(super) fn half_opened(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
+        let Self { backlog, endpoints, .. } = self;
+        if let Some(oldest) = backlog.enter(id, endpoints) {
+            self.tally.half_open_dropped += 1;
+            self.fail_endpoint(oldest, Failure::NoMemory, now, wire);
+        }
+    }
+
+    /// A connection is closed from here on.
+    pub(super) fn shut(&mut self, id: u32) {
+        let was = std::mem::replace(&mut self.endpoints[id].tcp.state, State::Closed);
+        self.backlog.changed(was, State::Closed);
+    }
+
     /// A connection goes, unless its last acknowledgement waits for a slot of a ring: the timer ends it when that has gone.
     fn release_unless_blocked(&mut self, id: u32) {
         let tcp = &self.endpoints[id].tcp;
@@ -73,7 +89,7 @@ impl Shard {
     /// The flow of a connection failed at this end.
     pub(super) fn fail_endpoint(&mut self, id: u32, why: Failure, now: u64, wire: &mut impl Wire) {
         let owner = self.endpoints[id].owner;
-        self.endpoints[id].tcp.state = State::Closed;
+        self.shut(id);
         if owner.is_nobody() {
             return self.release(id);
         }
@@ -124,19 +140,7 @@ impl Shard {
         }
         let (flow, end) = (self.contexts[id].flow, self.contexts[id].end());
         for slot in 0..self.slots_of(id) {
-            let endpoint = self.slot(id, slot);
-            if endpoint == NO_ID {
-                continue;
-            }
-            self.detach(endpoint);
-            // After a FIN of this end, TCP goes on by itself. A connection that the program never took is reset.
-            if !self.endpoints[endpoint].tcp.is(mark::FIN_QUEUED) {
-                self.abort(endpoint, now, wire);
-            }
-            if self.endpoints[endpoint].owner.is_udp() || self.endpoints[endpoint].tcp.state == State::Closed
-            {
-                self.release(endpoint);
-            }
+            self.let_go(self.slot(id, slot), now, wire);
         }
         let started = self.contexts[id].started;
         self.latency(flow, end, super::tally::FLOW, super::run::micros(now).wrapping_sub(started));
@@ -145,11 +149,26 @@ impl Shard {
         self.forget(id);
     }
 
+    /// The program is done with a connection, if there is one.
+    pub(super) fn let_go(&mut self, endpoint: u32, now: u64, wire: &mut impl Wire) {
+        if endpoint == NO_ID {
+            return;
+        }
+        self.detach(endpoint);
+        // After a FIN of this end, TCP goes on by itself. A connection that the program never took is reset.
+        if !self.endpoints[endpoint].tcp.is(mark::FIN_QUEUED) {
+            self.abort(endpoint, now, wire);
+        }
+        if self.endpoints[endpoint].owner.is_udp() || self.endpoints[endpoint].tcp.state == State::Closed {
+            self.release(endpoint);
+        }
+    }
+
     /// A connection is no longer its program's. TCP may still have something to do for it.
     pub(super) fn detach(&mut self, endpoint: u32) {
         let record = &mut self.endpoints[endpoint];
         let owner = record.owner;
-        record.owner = keep_kind(owner);
+        record.owner = owner.without_program();
         if !owner.is_nobody() {
             self.set_slot(owner.context(), owner.slot(), NO_ID);
         }
@@ -171,8 +190,10 @@ impl Shard {
             self.drop_incoming(record.incoming);
         }
         self.endpoints[id].incoming = NO_ID;
-        self.endpoints[id].tcp.state = State::Closed;
-        self.give_port(record.tuple.local, record.tuple.local_port);
+        self.shut(id);
+        if record.owner.has_port() {
+            self.give_port(record.tuple.local, record.tuple.local_port);
+        }
         self.endpoints.give(id);
     }
 
@@ -217,11 +238,6 @@ impl Shard {
             self.tally.latency(flow, which, took_us);
         }
     }
-}
-
-/// Nobody, over the same protocol.
-const fn keep_kind(owner: Owner) -> Owner {
-    if owner.is_udp() { Owner::new(Owner::NOBODY.context(), 0, true) } else { Owner::NOBODY }
 }
 
 /// A piece's block is free again.

@@ -1,17 +1,13 @@
 //! Segments go.
 
-use ringway_wire::checksum::Sum;
-
 use crate::code::End;
 use crate::machine::context::NO_ID;
 use crate::transport::conn::{Conn, State, mark};
 use crate::transport::input::Now;
 use crate::transport::net::neighbours::Resolution;
 use crate::transport::net::{Net, Ports, QuickWay, Way};
-use crate::transport::output::{abort, is_idle, output, probe};
+use crate::transport::output::{is_idle, output};
 use crate::transport::queue::Queue;
-use crate::transport::segment::Outgoing;
-use crate::transport::stray::reset;
 use crate::transport::timer::due;
 
 use super::endpoint::{Endpoint, Tuple, room, settings_of};
@@ -29,20 +25,20 @@ pub(super) struct Back {
 }
 
 /// What the segments of an endpoint are made with.
-struct Outlet<'a> {
-    record: &'a mut Endpoint,
-    queue: Option<&'a mut Queue>,
-    at: Now<'a>,
-    net: &'a Net,
-    ports: Ports,
-    sources: Sources<'a>,
-    tally: &'a mut Tally,
+pub(super) struct Outlet<'a> {
+    pub(super) record: &'a mut Endpoint,
+    pub(super) queue: Option<&'a mut Queue>,
+    pub(super) at: Now<'a>,
+    pub(super) net: &'a Net,
+    pub(super) ports: Ports,
+    pub(super) sources: Sources<'a>,
+    pub(super) tally: &'a mut Tally,
 }
 
 impl Shard {
     /// The side of an endpoint: that of the end which it belongs to.
     #[inline]
-    fn side_of(&self, id: u32) -> End {
+    pub(super) fn side_of(&self, id: u32) -> End {
         let local = self.endpoints[id].tuple.local;
         if self.nets[End::Client as usize].is_near(local) { End::Client } else { End::Server }
     }
@@ -168,7 +164,7 @@ impl Shard {
 
     /// What the segments of an endpoint are made with.
     #[inline(always)]
-    fn outlet(&mut self, id: u32, side: End, now: u64) -> Outlet<'_> {
+    pub(super) fn outlet(&mut self, id: u32, side: End, now: u64) -> Outlet<'_> {
         let Self { endpoints, queues, incoming, settings, narrow, contexts, nets, tally, .. } = self;
         let sources = Sources {
             bundle: &self.bundle,
@@ -220,68 +216,6 @@ impl Shard {
         {
             self.arm_endpoint(id, now + after);
         }
-    }
-
-    /// Sends a segment for which there is no connection.
-    pub(super) fn send_alone(
-        &mut self,
-        side: End,
-        way: Way,
-        ports: Ports,
-        outgoing: &Outgoing,
-        wire: &mut impl Wire,
-    ) {
-        if has_room(wire, side) {
-            let Self { nets, tally, .. } = self;
-            wire.send(side, |out| {
-                let len = nets[side as usize].tcp(out, way, ports, outgoing, |_| Sum::new());
-                tally.sent(len)
-            });
-        }
-    }
-
-    /// Sends the reset that a segment gets, if the way to its sender is known.
-    pub(super) fn send_reset(&mut self, id: u32, number: (u32, Option<u32>), wire: &mut impl Wire) {
-        self.send_last(id, &reset(number), wire);
-    }
-
-    /// Ends a connection at once. The peer gets a reset, where it needs one.
-    pub(super) fn abort(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
-        let Self { endpoints, queues, settings, narrow, contexts, .. } = self;
-        let record = &mut endpoints[id];
-        if record.owner.is_udp() {
-            return;
-        }
-        let queue = (record.queue != NO_ID).then(|| &queues[record.queue].queue);
-        let settings = settings_of(record, settings, narrow, contexts);
-        let room = settings.window;
-        if let Some(outgoing) = abort(&mut record.tcp, queue, Now { settings, ns: now, room }) {
-            self.send_last(id, &outgoing, wire);
-        }
-    }
-
-    /// Sends a segment without bytes, if the way to the peer is known.
-    fn send_last(&mut self, id: u32, outgoing: &Outgoing, wire: &mut impl Wire) {
-        let (side, tuple) = (self.side_of(id), self.endpoints[id].tuple);
-        let Some(mac) = self.nets[side as usize].known(tuple.local, tuple.remote) else { return };
-        let ports = Ports { source: tuple.local_port, target: tuple.remote_port };
-        self.send_alone(side, Way { from: tuple.local, to: tuple.remote, mac }, ports, outgoing, wire);
-    }
-
-    /// Probes a shut window.
-    pub(super) fn probe(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
-        let (side, tuple) = (self.side_of(id), self.endpoints[id].tuple);
-        let Some(mac) = self.nets[side as usize].known(tuple.local, tuple.remote) else { return };
-        let Outlet { record, queue, at, net, ports, sources, tally } = self.outlet(id, side, now);
-        if let Some(queue) = queue.filter(|_| has_room(wire, side)) {
-            let outgoing = probe(&mut record.tcp, queue, at);
-            let way = Way { from: tuple.local, to: tuple.remote, mac };
-            wire.send(side, |out| {
-                let payload = |data: &mut [u8]| sources.fill(Some(queue), outgoing.seq, data);
-                tally.sent(net.tcp(out, way, ports, &outgoing, payload))
-            });
-        }
-        self.touch(id);
     }
 }
 

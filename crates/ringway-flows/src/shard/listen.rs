@@ -5,7 +5,7 @@ use crate::machine::context::{NO_ID, mark};
 
 use super::endpoint::{Owner, Tuple};
 use super::run::Step;
-use super::{Failure, Shard};
+use super::{Failure, Shard, Wire};
 
 impl Shard {
     /// Listens for a later connection that the peer opens to a port of the story.
@@ -34,7 +34,8 @@ impl Shard {
         Step::Wait
     }
 
-    pub(super) fn op_listen(&mut self, id: u32, instr: Instr) -> Step {
+    /// Listens to a port, unless [`op_ephemeral`](Self::op_ephemeral) does already.
+    pub(super) fn op_listen(&mut self, id: u32, instr: Instr, now: u64, wire: &mut impl Wire) -> Step {
         if instr.b == NONE.into() {
             return match self.await_peer(id, instr.a) {
                 Step::Wait if self.slot(id, instr.a) != NO_ID => Step::Next,
@@ -46,6 +47,10 @@ impl Shard {
         };
         let Some(local) = self.own_host(id, instr.a) else { return Step::Failed(Failure::Check) };
         let tuple = Tuple::listener(local, port);
+        if self.endpoints.get(self.slot(id, instr.a)).is_some_and(|own| own.tuple == tuple) {
+            return Step::Next;
+        }
+        self.let_go(self.slot(id, instr.a), now, wire);
         let is_udp = self.is_udp(id, instr.a);
         if self.find(tuple, is_udp).is_some() {
             return Step::Failed(Failure::NoPort);
@@ -57,11 +62,21 @@ impl Shard {
         Step::Next
     }
 
-    pub(super) fn op_ephemeral(&mut self, id: u32, instr: Instr) -> Step {
-        let Some(host) = self.own_host(id, instr.low()) else { return Step::Failed(Failure::Check) };
-        let Some((_, port)) = self.take_port(host, false, |_, _, _| true) else {
+    /// Takes a free port that no service has, and listens to it. So it is free again when the flow ends, however that happens.
+    pub(super) fn op_ephemeral(&mut self, id: u32, instr: Instr, now: u64, wire: &mut impl Wire) -> Step {
+        let slot = instr.low();
+        let Some(host) = self.own_host(id, slot) else { return Step::Failed(Failure::Check) };
+        self.let_go(self.slot(id, slot), now, wire);
+        let is_udp = self.is_udp(id, slot);
+        let Some((_, port)) = self.take_port(host, is_udp, false, |_, _, _| true) else {
             return Step::Failed(Failure::NoPort);
         };
+        let owner = Owner::new(self.main_of(id), slot, is_udp).with_port();
+        let Some(endpoint) = self.enter(Tuple::listener(host, port), owner) else {
+            self.give_port(host, port);
+            return Step::Failed(Failure::NoMemory);
+        };
+        self.set_slot(id, slot, endpoint);
         self.write(id, instr.a, port.into());
         Step::Next
     }

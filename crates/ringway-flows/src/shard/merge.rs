@@ -35,6 +35,10 @@ impl Tally {
         self.strays += strays;
         add(&mut self.answers, &other.answers);
         self.no_room += no_room;
+        self.half_open_dropped += other.half_open_dropped;
+        self.unsent_resets += other.unsent_resets;
+        self.unsent_probes += other.unsent_probes;
+        self.unsent_answers += other.unsent_answers;
         self.frames_out += frames_out;
         self.bytes_out += bytes_out;
         self.frames_in += frames_in;

@@ -7,9 +7,10 @@
 //! | `turn` | the most frequent event of a program, in one piece |
 //! | `run`, `talk`, `hear`, `wait`, `listen` | instructions: values and jumps; bytes to send; bytes to expect; connections and time; ports |
 //! | `branches` | parts of a program that run beside each other |
-//! | `flush`, `sources` | segments and datagrams go; the bytes that they carry |
+//! | `flush`, `alone`, `sources` | segments and datagrams go; the bytes that they carry |
 //! | `finish` | a connection or a flow ends, in order or not |
 //! | `time` | timers |
+//! | `backlog` | half-open connections, up to a limit |
 //! | `warm` | records of a batch of frames come into the cache |
 //! | `measure` | bytes of each flow, where a plan has a bit rate |
 //! | `owned` | which connections are this shard's, where there are several |
@@ -17,8 +18,10 @@
 
 pub mod access;
 mod addresses;
+mod alone;
 mod answers;
 mod arrive;
+mod backlog;
 mod begin;
 mod branches;
 mod claim;
@@ -72,6 +75,7 @@ use crate::pools::pairs::Pairs;
 use crate::transport::Settings;
 use crate::transport::net::Net;
 
+use backlog::Backlog;
 use endpoint::{Endpoint, Row, Sending, Waiting};
 use fields::RawState;
 use services::Services;
@@ -125,6 +129,7 @@ pub struct Shard {
     initial: PeerKey,
     agreed: PeerKey,
     endpoints: Slab<Endpoint>,
+    backlog: Backlog,
     queues: Slab<Sending>,
     incoming: Slab<Waiting>,
     blocks: Blocks,
@@ -161,6 +166,8 @@ pub struct Shard {
 pub struct Used {
     /// Ends of connections.
     pub endpoints: u32,
+    /// Ends of connections that are half-open.
+    pub half_open: u32,
     /// Ends of flows, and their branches.
     pub contexts: u32,
     /// Ends of connections that have something to send.
@@ -183,6 +190,7 @@ impl Shard {
     pub fn used(&self) -> Used {
         Used {
             endpoints: self.endpoints.used(),
+            half_open: self.backlog.open(),
             contexts: self.contexts.used(),
             queues: self.queues.used(),
             incoming: self.incoming.used(),

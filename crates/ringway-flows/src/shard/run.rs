@@ -138,7 +138,12 @@ impl Shard {
             }
             Op::Now => self.set(id, instr.a, |_| now),
             Op::Timeout => {
+                let before = self.limit_of(&self.contexts[id]);
                 self.contexts[id].limit = (instr.c + 1) as u16;
+                if self.limit_of(&self.contexts[id]) < before {
+                    // A timer for the longer limit would come too late. The next wait arms it.
+                    self.cancel_context(id);
+                }
                 Step::Next
             }
             Op::End => Step::Done,

@@ -44,6 +44,7 @@ impl Shard {
                     if let Some(back) = &mut self.back {
                         back.endpoint = id;
                     }
+                    self.half_opened(id, now, wire);
                     self.flush_touched(now, wire);
                 }
                 None => self.stray(side, tuple, from, segment, wire),
@@ -114,13 +115,18 @@ impl Shard {
     /// TCP takes a segment. Blocks all of whose bytes were acknowledged are free.
     #[inline(always)]
     fn take_segment<'a>(&mut self, id: u32, segment: &Segment<'a>, now: u64) -> Outcome<'a> {
-        let Self { endpoints, queues, incoming, blocks, settings, narrow, contexts, .. } = self;
+        let Self { endpoints, backlog, queues, incoming, blocks, settings, narrow, contexts, .. } = self;
         let endpoint = &mut endpoints[id];
+        let before = endpoint.tcp.state;
         let settings = settings_of(endpoint, settings, narrow, contexts);
         let room = room(endpoint, incoming, settings);
         let queue = queues.get_mut(endpoint.queue).map(|sending| &mut sending.queue);
         let now = Now { settings, ns: now, room };
-        input(&mut endpoint.tcp, queue, segment, now, |piece| free(blocks, piece))
+        let outcome = input(&mut endpoint.tcp, queue, segment, now, |piece| free(blocks, piece));
+        if !before.is_synchronized() {
+            backlog.changed(before, endpoint.tcp.state);
+        }
+        outcome
     }
 
     /// Does what [`after_any`](Self::after_any) does, for a segment that `plain` took.

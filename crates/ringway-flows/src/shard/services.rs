@@ -59,6 +59,12 @@ impl Services {
         class.map_or(&[], |class| &class.flows)
     }
 
+    /// Whether hosts of a pool serve a port.
+    #[inline]
+    pub(super) fn have(&self, pool: u32, port: u16, is_udp: bool) -> bool {
+        self.classes.iter().any(|class| (class.port, class.pool, class.is_udp) == (port, pool, is_udp))
+    }
+
     /// The place of a flow in its class, and how many there are.
     #[inline]
     pub(super) fn place(&self, flow: u16) -> (u32, u32) {

@@ -26,6 +26,7 @@ use crate::transport::Settings;
 use crate::transport::net::hosts::{HostId, Hosts, TooManyHosts};
 use crate::transport::net::{Gateway, Net, Sides};
 
+use super::backlog::Backlog;
 use super::endpoint::Owner;
 use super::fields::RawState;
 use super::owned::Part;
@@ -128,6 +129,7 @@ impl Shard {
             initial: key(purpose::INITIAL),
             agreed: key(purpose::AGREED),
             endpoints: Slab::new(shape.endpoints)?,
+            backlog: Backlog::new(&settings, shape.endpoints),
             queues: Slab::new(shape.endpoints)?,
             incoming: Slab::new(shape.endpoints.div_ceil(4).max(16))?,
             blocks: Blocks::new(shape.block_bytes)?,

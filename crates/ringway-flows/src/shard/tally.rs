@@ -2,6 +2,7 @@
 
 use crate::code::{BUILT_IN, End};
 use crate::transport::input::Oddity;
+use crate::transport::segment::{Outgoing, flag};
 
 use super::answers::Answered;
 use super::{Failure, Latency};
@@ -68,6 +69,14 @@ pub struct Tally {
     pub answers: [u64; Answered::ALL.len()],
     /// SYNs, datagrams and early segments for which there was no room.
     pub no_room: u64,
+    /// Half-open connections of servers that went, because there were too many.
+    pub half_open_dropped: u64,
+    /// Resets that did not go: a ring had no slot, or nobody knew the way to the peer.
+    pub unsent_resets: u64,
+    /// Probes of shut windows that did not go, for the same reasons. Each comes again.
+    pub unsent_probes: u64,
+    /// Answers to segments for no connection, and answers of ARP, NDP and ICMP, for which a ring had no slot.
+    pub unsent_answers: u64,
     /// By flow: bytes of frames that its clients sent and received, where a load of the plan is a bit rate. Behind them: the last acknowledgements, when
     /// their flows have ended. Empty otherwise.
     pub flow_bytes: Vec<u64>,
@@ -106,6 +115,13 @@ impl Tally {
         self.frames_out += u64::from(bytes > 0);
         self.bytes_out += bytes as u64;
         bytes
+    }
+
+    /// A segment without bytes did not go.
+    #[cold]
+    pub(super) fn unsent(&mut self, outgoing: &Outgoing) {
+        let is_reset = outgoing.flags & flag::RST != 0;
+        *if is_reset { &mut self.unsent_resets } else { &mut self.unsent_answers } += 1;
     }
 
     /// Something came to a side for no connection.

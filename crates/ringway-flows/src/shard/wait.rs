@@ -22,8 +22,8 @@ impl Shard {
         match instr.op {
             Op::Open => self.op_open(id, instr, now),
             Op::Accept => self.op_accept(endpoint),
-            Op::Listen => self.op_listen(id, instr),
-            Op::Ephemeral => self.op_ephemeral(id, instr),
+            Op::Listen => self.op_listen(id, instr, now, wire),
+            Op::Ephemeral => self.op_ephemeral(id, instr, now, wire),
             Op::Probe => self.op_probe(id, instr, now),
             Op::SendEnd => self.send_datagram(id, instr.a, now, wire),
             Op::ExpectEnd if endpoint == NO_ID || self.datagram_left(endpoint, input, instr.a) => {

@@ -25,6 +25,9 @@ pub struct Settings {
     pub time_wait: u64,
     /// Whether a segment without a connection gets a reset; if not, silence.
     pub refuse: bool,
+    /// Most half-open connections of a shard's servers: a further one takes the place of the oldest one. 0: any number. `None`: half of the ends of
+    /// connections that there is room for.
+    pub backlog: Option<u32>,
     /// What is added to the time of the run where it numbers a new connection. A run with a clock of the machine begins above the numbers of runs
     /// before it, whose connections may still be open at the other end.
     pub clock: u64,
@@ -45,6 +48,7 @@ impl Default for Settings {
             delayed_ack: 0,
             time_wait: 0,
             refuse: true,
+            backlog: None,
             clock: 0,
         }
     }

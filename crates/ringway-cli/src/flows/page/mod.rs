@@ -10,11 +10,16 @@ mod effects;
 mod over_time;
 mod stories;
 
+use std::fs;
+use std::path::Path;
+
 use ringway_flows::run::report::Report;
 use ringway_lab::Conditions;
 use ringway_tester::report::page::{folded, head, origin, section, table, whole};
 use ringway_tester::report::text::grouped;
 use ringway_traffic::units::{bit_rate, duration, many, scaled};
+
+use crate::failure::Failure;
 
 /// What a page says of its run beside the report.
 #[derive(Debug)]
@@ -29,8 +34,17 @@ pub(super) struct Origin {
     pub(super) conditions: Conditions,
 }
 
+/// Writes the page to a file, if there is one.
+pub(super) fn write(path: Option<&Path>, report: &Report, origin: &Origin) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    fs::write(path, html(report, origin)).map_err(|why| {
+        let what = format!("{}: the page can't be written: {why}", path.display());
+        Failure::Other(format!("{what}; the report on standard output has the results"))
+    })
+}
+
 /// The whole page.
-pub(super) fn html(report: &Report, origin: &Origin) -> String {
+fn html(report: &Report, origin: &Origin) -> String {
     let title = format!("Application flows: {}", origin.file);
     let parts = [
         header(report, origin, &title),
@@ -48,7 +62,9 @@ pub(super) fn html(report: &Report, origin: &Origin) -> String {
 
 fn header(report: &Report, of: &Origin, title: &str) -> String {
     let ports = of.ports.join(", ");
-    head(title, &ports, &labels(report)) + &origin(&of.conditions, &of.command, true) + "</header>\n"
+    head(title, &ports, &labels(report))
+        + &origin(&of.conditions, &of.command, !report.virtual_time)
+        + "</header>\n"
 }
 
 /// What has to stand next to every number.
@@ -81,7 +97,8 @@ fn labels(report: &Report) -> Vec<String> {
         ),
         steady,
         format!(
-            "real time, {} of which {} are steady; ended by {}; seed {}",
+            "{} time, {} of which {} are steady; ended by {}; seed {}",
+            if report.virtual_time { "virtual" } else { "real" },
             time(report.seconds),
             time(report.steady_seconds),
             report.ended,

@@ -125,3 +125,24 @@ fn a_look_at_a_batch_changes_nothing() {
     assert_eq!((bed.shard.tally().retransmitted, bed.shard.tally().strays), (0, 0));
     bed.is_empty();
 }
+
+/// The second connection has a shorter limit than the first one, whose timer runs still.
+#[test]
+fn a_shorter_limit_behind_a_longer_one_holds() {
+    let text = "flow two { tcp a = inside -> outside : 80  timeout 60 s
+        a > \"a\"
+        a < \"b\"
+        tcp b = a.client -> a.server : 81  timeout 1 s
+        b > \"c\"
+        b < \"d\"
+        b > close
+        a > close }";
+    let mut bed = Bed::new(crate::run::example::bundle(text), Settings::default());
+    // Only the first connection has an answer.
+    let to_81 = |frame: &[u8]| frame[12..14] == [8, 0] && frame[36..38] == 81u16.to_be_bytes();
+    bed.start(0);
+    bed.run(3 * SECOND, |frame| usize::from(!to_81(frame)));
+    let [client, _] = &bed.shard.tally().flows[0];
+    let timeout = crate::shard::Failure::Timeout as usize;
+    assert_eq!((client.failed[timeout], client.active), (1, 0), "{:?}", bed.shard.tally());
+}

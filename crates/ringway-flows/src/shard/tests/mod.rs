@@ -1,10 +1,14 @@
 //! Whole flows in virtual time: a shard with both ends, and a wire between its sides.
 
+mod apart;
 mod attacks;
 mod faults;
 mod flows;
+mod ports;
 mod rate;
+mod soak;
 pub(crate) mod stories;
+mod unsent;
 mod ways;
 
 use std::collections::VecDeque;
