@@ -36,7 +36,6 @@ impl Shard {
     }
 
     /// A server answered a SYN. If that makes too many half-open connections, the oldest one goes: its peer hears nothing.
-    #[cold]
     pub(super) fn half_opened(&mut self, id: u32, now: u64, wire: &mut impl Wire) {
         let Self { backlog, endpoints, .. } = self;
         if let Some(oldest) = backlog.enter(id, endpoints) {

@@ -67,10 +67,10 @@ impl Shard {
             return;
         }
         let queue = self.queues.get(record.queue).map(|sending| &sending.queue);
-        if !is_idle(&record.tcp, queue) {
-            while self.flush_one(id, now, wire) {}
+        if is_idle(&record.tcp, queue) {
+            return self.after_sending(id, now);
         }
-        self.after_sending(id, now);
+        while self.flush_one(id, now, wire) {}
     }
 
     /// Sends what is due after a segment that `plain` took. `back` is the way on which it came, if that is the way of the answer.
@@ -81,10 +81,11 @@ impl Shard {
         };
         let record = &self.endpoints[id];
         let queue = self.queues.get(record.queue).map(|sending| &sending.queue);
-        if !is_idle(&record.tcp, queue) && self.send_one(id, side, way, now, wire) {
-            return self.flush(id, now, wire);
+        if is_idle(&record.tcp, queue) {
+            self.after_sending(id, now);
+        } else if self.send_one(id, side, way, now, wire) {
+            self.flush(id, now, wire);
         }
-        self.after_sending(id, now);
     }
 
     /// Sends one segment of the most frequent form, or all of another form. Says whether there is more to send.
@@ -100,46 +101,53 @@ impl Shard {
         }
     }
 
-    /// Sends a segment on its way. Says whether there is more to send.
+    /// Sends a segment on its way. Says whether there is more to send; arms the timer when there is not.
     ///
     /// It is a function of its own, since a loop around these lines keeps more values than there are registers.
     #[inline(never)]
     fn send_one(&mut self, id: u32, side: End, way: QuickWay, now: u64, wire: &mut impl Wire) -> bool {
         if !has_room(wire, side) {
-            return self.block(id);
+            self.block(id);
+            self.after_sending(id, now);
+            return false;
         }
         let Self { endpoints, queues, incoming, settings, narrow, contexts, nets, tally, .. } = self;
         let record = &mut endpoints[id];
         let mut queue = queues.get_mut(record.queue).map(|sending| &mut sending.queue);
         let settings = settings_of(record, settings, narrow, contexts);
         let at = Now { settings, ns: now, room: room(record, incoming, settings) };
-        let Some(outgoing) = output(&mut record.tcp, queue.as_deref_mut(), at) else { return false };
-        let ports = Ports { source: record.tuple.local_port, target: record.tuple.remote_port };
-        let (bundle, sums, contents, blocks) = (&self.bundle, &*self.sums, &self.contents, &self.blocks);
-        let stream = queue.as_deref();
-        wire.send(side, |out| {
-            let sources = Sources { bundle, sums, contents, blocks };
-            let payload = |data: &mut [u8]| sources.fill(stream, outgoing.seq, data);
-            tally.sent(nets[side as usize].quick_tcp(out, way, ports, &outgoing, payload))
-        });
-        !is_idle(&record.tcp, queue.as_deref())
+        if let Some(outgoing) = output(&mut record.tcp, queue.as_deref_mut(), at) {
+            let ports = Ports { source: record.tuple.local_port, target: record.tuple.remote_port };
+            let (bundle, sums, contents, blocks) = (&self.bundle, &*self.sums, &self.contents, &self.blocks);
+            let stream = queue.as_deref();
+            wire.send(side, |out| {
+                let sources = Sources { bundle, sums, contents, blocks };
+                let payload = |data: &mut [u8]| sources.fill(stream, outgoing.seq, data);
+                tally.sent(nets[side as usize].quick_tcp(out, way, ports, &outgoing, payload))
+            });
+            if !is_idle(&record.tcp, queue.as_deref()) {
+                return true;
+            }
+        }
+        self.after_sending(id, now);
+        false
     }
 
     /// Sends later: when a ring has a free slot.
     #[cold]
-    fn block(&mut self, id: u32) -> bool {
+    fn block(&mut self, id: u32) {
         self.endpoints[id].tcp.set(mark::BLOCKED);
         self.blocked.push_back(id);
-        false
     }
 
-    /// Sends segments of any form, and counts bytes by flow where a plan asks for it.
+    /// Sends segments of any form, and counts bytes by flow where a plan asks for it. Without a way there is nothing to be done.
     #[inline(never)]
     fn flush_any(&mut self, id: u32, now: u64, wire: &mut impl Wire) -> bool {
         if let Some((side, way)) = self.way(id, now, wire) {
             let before = self.tally.bytes_out;
             self.send_all(id, side, way, now, wire);
             self.measure(side, id, self.tally.bytes_out - before);
+            self.after_sending(id, now);
         }
         false
     }
