@@ -1,2 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+
+pub mod sample;
+pub mod time;
+
+pub use ringway_sys::{Error, ErrorKind, Result};
