@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod kallsyms;
 pub mod sample;
+pub mod symbol;
 pub mod time;
 
 pub use ringway_sys::{Error, ErrorKind, Result};
