@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod kallsyms;
+pub mod profile;
 pub mod sample;
 pub mod symbol;
 pub mod time;
