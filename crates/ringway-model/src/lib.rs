@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub mod group;
 mod kallsyms;
 pub mod profile;
 pub mod sample;
 pub mod symbol;
+pub mod table;
 pub mod time;
 
 pub use ringway_sys::{Error, ErrorKind, Result};

@@ -1,0 +1,9 @@
+//! Cycles a packet by group, with error bars, as in the paper: groups as columns, then the total.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `costs` | from a profile and groups to cycles a packet |
+
+mod costs;
+
+pub use costs::{Cost, Costs, interval};
