@@ -4,6 +4,7 @@
 pub mod group;
 mod kallsyms;
 pub mod profile;
+pub mod programs;
 pub mod sample;
 pub mod symbol;
 pub mod table;

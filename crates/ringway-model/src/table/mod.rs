@@ -3,7 +3,9 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `costs` | from a profile and groups to cycles a packet |
+//! | [`text`] | tables for terminals |
 
 mod costs;
+pub mod text;
 
 pub use costs::{Cost, Costs, interval};
