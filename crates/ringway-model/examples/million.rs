@@ -8,6 +8,7 @@ use ringway_model::flame::{Merged, Selection, Title, flame_graph};
 use ringway_model::group::Groups;
 use ringway_model::profile::{About, Builder, Profile};
 use ringway_model::symbol::{Frame, Kind};
+use ringway_model::time::thread_time;
 
 const SAMPLES: u32 = 1_000_000;
 const DEPTH: usize = 24;
@@ -34,7 +35,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .collect();
 
-    let start = Instant::now();
+    let own = std::process::id() as i32;
+    let ran = || thread_time(own).map_or(0.0, |t| t.run_ns as f64 / 1e9);
+    let (start, before) = (Instant::now(), ran());
     let mut tree = Builder::default();
     stacks.iter().for_each(|stack| tree.add(stack, 1));
     let profile = Profile { about: About::default(), frames, tree: tree.done() };
@@ -44,10 +47,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     merged.add(&profile, &found, &Selection::default());
     let svg = flame_graph(&merged, &Title { title: "a million".into(), lines: Vec::new() });
     println!(
-        "{SAMPLES} samples, {} nodes: tree in {built:.2?}, tree and image of {} bytes in {:.2?}",
+        "{SAMPLES} samples, {} nodes: tree in {built:.2?}, tree and image of {} bytes in {:.2?}, of which the thread ran {:.2} s",
         profile.tree.nodes().len(),
         svg.len(),
-        start.elapsed()
+        start.elapsed(),
+        ran() - before
     );
     Ok(())
 }

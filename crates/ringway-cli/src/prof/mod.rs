@@ -1,7 +1,9 @@
 //! `ringway prof`: where the cycles of a packet go.
 
 mod counter;
+mod diff;
 mod files;
+mod flame;
 mod model;
 mod record;
 
@@ -21,6 +23,8 @@ pub(crate) struct Args {
 enum Command {
     Record(Box<record::Args>),
     Model(model::Args),
+    Flame(flame::Args),
+    Diff(diff::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -29,11 +33,15 @@ it. So the cost of a packet splits into groups, such as RX, routing and free. No
 
 Examples:
   ringway prof record --cpu 0 --packets eth1:tx -o a.prof   # Linux forwards on CPU 0, packets leave by eth1
-  ringway prof model a.prof                                  # cycles a packet, by group";
+  ringway prof model a.prof                                  # cycles a packet, by group
+  ringway prof flame a.prof -o a.svg                         # a flame graph in the colours of the groups
+  ringway prof diff a.prof b.prof                            # what changed, and whether it is more than chance";
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Record(args) => record::run(args),
         Command::Model(args) => model::run(args),
+        Command::Flame(args) => flame::run(args),
+        Command::Diff(args) => diff::run(args),
     }
 }

@@ -3,9 +3,12 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `costs` | from a profile and groups to cycles a packet |
+//! | `compare` | what changed between two profiles |
 //! | [`text`] | tables for terminals |
 
+mod compare;
 mod costs;
 pub mod text;
 
+pub use compare::{Change, changes, is_in_ticks};
 pub use costs::{Cost, Costs, interval};
