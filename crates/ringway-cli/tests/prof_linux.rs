@@ -45,14 +45,22 @@ impl Bed {
     }
 
     fn bridge(&self) {
-        for words in ["link add br0 type bridge", "link set r0 master br0", "link set r1 master br0", "link set br0 up"] {
+        for words in [
+            "link add br0 type bridge",
+            "link set r0 master br0",
+            "link set r1 master br0",
+            "link set br0 up",
+        ] {
             self.device.ip(words).unwrap();
         }
     }
 
     /// Packets for the sink, until it is dropped.
     fn send(&self, to: &str) -> Running {
-        let words = format!("--netns {} pkt-gen -i packet:s0 -f tx -D {to} -s 10.1.0.2 -d 10.2.0.2:2000-10.2.0.2:2100 -R 100k", self.sender.name());
+        let words = format!(
+            "--netns {} pkt-gen -i packet:s0 -f tx -D {to} -s 10.1.0.2 -d 10.2.0.2:2000-10.2.0.2:2100 -R 100k",
+            self.sender.name()
+        );
         let running = start(&words.split(' ').collect::<Vec<_>>());
         running.wait_said("packet:s0", 1);
         running
@@ -64,7 +72,21 @@ impl Bed {
         let mut found = Value::Null;
         for seconds in ["1", "2", "4", "8", "16", "32"] {
             let netns = self.device.name();
-            let record = ["--netns", netns, "prof", "record", "--packets", "r1:tx", "-f", "4999", "-t", seconds, "-o", profile, "--json"];
+            let record = [
+                "--netns",
+                netns,
+                "prof",
+                "record",
+                "--packets",
+                "r1:tx",
+                "-f",
+                "4999",
+                "-t",
+                seconds,
+                "-o",
+                profile,
+                "--json",
+            ];
             Schema::read().check("prof record", &run(&record).json());
             found = run(&["prof", "model", profile, "--json"]).json();
             if found["profiles"][0]["costs"]["samples"].as_u64().unwrap() >= 200 {
@@ -103,7 +125,10 @@ fn linux_forwards_and_each_sample_finds_its_group() {
     check(&bed.record(&profile));
     let profile = profile.to_str().unwrap();
     let folded = run(&["prof", "flame", "--folded", profile]).stdout;
-    assert!(folded.contains(";net_rx_action;") && folded.contains(";ip_forward"), "no stack of a forwarded packet");
+    assert!(
+        folded.contains(";net_rx_action;") && folded.contains(";ip_forward"),
+        "no stack of a forwarded packet"
+    );
 
     let (svg, page) = (file("route.svg"), file("route.html"));
     let drawn = run(&["prof", "flame", profile, "-o", svg.to_str().unwrap(), "--json"]).json();
@@ -111,7 +136,14 @@ fn linux_forwards_and_each_sample_finds_its_group() {
     let svg = std::fs::read_to_string(svg).unwrap();
     assert!(svg.starts_with("<svg ") && svg.contains(">postrouting ") && svg.contains("ip_forward"));
     let text = run(&["prof", "model", profile, "--page", page.to_str().unwrap()]).stdout;
-    for words in ["flat, share %", "core cycles", "R_max = ", "packets by r1:tx", "tier B", "samples with a function without name"] {
+    for words in [
+        "flat, share %",
+        "core cycles",
+        "R_max = ",
+        "packets by r1:tx",
+        "tier B",
+        "samples with a function without name",
+    ] {
         // A machine with hardware counters has cycles instead of ticks.
         assert!(text.contains(words) || text.contains("tier A"), "{words}: {text}");
     }
@@ -120,7 +152,9 @@ fn linux_forwards_and_each_sample_finds_its_group() {
     let same = run(&["prof", "diff", profile, profile, "--json"]).json();
     Schema::read().check("prof diff", &same);
     let changes = same["changes"].as_array().unwrap();
-    assert!(changes.iter().all(|c| c["significant"] == false) && same["warnings"].as_array().unwrap().is_empty());
+    assert!(
+        changes.iter().all(|c| c["significant"] == false) && same["warnings"].as_array().unwrap().is_empty()
+    );
 }
 
 #[test]

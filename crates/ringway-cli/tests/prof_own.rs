@@ -26,7 +26,10 @@ fn name(profile: &PathBuf) -> &str {
 
 /// Records a program of Ringway that sends frames to nowhere.
 fn record(command: &mut Command, program: &str, profile: &str) -> Ended {
-    let words = ["prof", "record", "-f", "4999", "--json", "-o", profile, "--", program, "pkt-gen", "-i", "null:", "-f", "tx", "-n", "5M"];
+    let words = [
+        "prof", "record", "-f", "4999", "--json", "-o", profile, "--", program, "pkt-gen", "-i", "null:",
+        "-f", "tx", "-n", "5M",
+    ];
     spawn(command.args(words)).end()
 }
 
@@ -73,7 +76,10 @@ fn a_user_without_rights_samples_own_programs() {
         return;
     }
     let report = ended.json();
-    assert_eq!((report["tier"]["kernel"].as_bool(), report["tier"]["source"].is_string()), (Some(false), true));
+    assert_eq!(
+        (report["tier"]["kernel"].as_bool(), report["tier"]["source"].is_string()),
+        (Some(false), true)
+    );
     assert!(line(&ended, "the kernel's part is not sampled").contains("sysctl kernel.perf_event_paranoid"));
     let text = room.run(&["prof", "model", &profile]).stdout;
     assert!(text.contains("user part only") && text.contains("not sampled"), "{text}");
@@ -81,7 +87,8 @@ fn a_user_without_rights_samples_own_programs() {
 
 #[test]
 fn what_is_refused_is_said_in_one_line() {
-    let words = |target: &[&'static str]| [&["prof", "record", "-t", "0.1", "-o", "/dev/null"], target].concat();
+    let words =
+        |target: &[&'static str]| [&["prof", "record", "-t", "0.1", "-o", "/dev/null"], target].concat();
     let error = |command: &mut Command| spawn(command).end().error(1).to_owned();
 
     let own = std::process::id().to_string();
@@ -92,7 +99,10 @@ fn what_is_refused_is_said_in_one_line() {
         assert!(text.starts_with("ringway: CPU 0: ") && text.contains(cure), "{text}");
     }
     let text = error(&mut command(&words(&["--pid", "2147483647"])));
-    assert!(text.contains("process 2147483647: it has ended") && text.contains("name one that runs"), "{text}");
+    assert!(
+        text.contains("process 2147483647: it has ended") && text.contains("name one that runs"),
+        "{text}"
+    );
     let text = error(command(&words(&["--packets", "absent0", "--pid"])).arg(&own));
     assert!(text.contains("--packets absent0: nobody counts there"), "{text}");
     let text = run(&["prof", "model", "/etc/passwd"]).error(1).to_owned();
@@ -108,7 +118,9 @@ fn root_without_some_rights_gets_the_rest() {
     if !ringway_lab::is_root() {
         return eprintln!("SKIP: dropping rights of root needs root; run these tests with sudo");
     }
-    let of = |key: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{key}")).unwrap().trim().parse::<i32>().unwrap();
+    let of = |key: &str| {
+        std::fs::read_to_string(format!("/proc/sys/kernel/{key}")).unwrap().trim().parse::<i32>().unwrap()
+    };
     let profile = file("less.prof");
     let words = ["prof", "record", "-t", "0.3", "--json", "-o", name(&profile), "--", "sh", "-c", SPIN];
     let with_less = |less: &'static [u64]| {
@@ -133,7 +145,21 @@ fn root_without_some_rights_gets_the_rest() {
 fn a_stripped_program_is_named() {
     let profile = file("stripped.prof");
     // Debian's shell is stripped.
-    let ended = run(&["prof", "record", "-t", "1", "-f", "4999", "--json", "-o", name(&profile), "--", "dash", "-c", SPIN]);
+    let ended = run(&[
+        "prof",
+        "record",
+        "-t",
+        "1",
+        "-f",
+        "4999",
+        "--json",
+        "-o",
+        name(&profile),
+        "--",
+        "dash",
+        "-c",
+        SPIN,
+    ]);
     if is_refused(&ended) {
         return;
     }
@@ -146,7 +172,8 @@ fn a_stripped_program_is_named() {
 fn a_target_that_ends_leaves_what_was_sampled() {
     let mut target = Command::new("sh").args(["-c", SPIN]).spawn().unwrap();
     let (profile, pid) = (file("ends.prof"), target.id().to_string());
-    let recording = start(&["prof", "record", "--pid", &pid, "-t", "600", "-f", "4999", "--json", "-o", name(&profile)]);
+    let recording =
+        start(&["prof", "record", "--pid", &pid, "-t", "600", "-f", "4999", "--json", "-o", name(&profile)]);
     let busy = || std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap();
     let ran = || busy().split(' ').next().unwrap().parse::<u64>().unwrap();
     while !recording.said().contains("prof: tier") && !recording.said().contains("refused") {
