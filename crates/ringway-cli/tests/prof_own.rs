@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -20,7 +20,7 @@ const CAP_PERFMON: u64 = 38;
 /// A shell that works until its parent is gone, and for a minute at most.
 const SPIN: &str = "i=0; while [ $i -lt 300000000 ]; do i=$((i+1)); done";
 
-fn name(profile: &PathBuf) -> &str {
+fn name(profile: &Path) -> &str {
     profile.to_str().unwrap()
 }
 
