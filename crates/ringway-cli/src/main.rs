@@ -31,6 +31,7 @@ mod left_out;
 mod link;
 mod options;
 mod pkt_gen;
+mod prof;
 mod refusal;
 mod rfc2544;
 mod rfc2889;
@@ -85,6 +86,7 @@ enum Command {
     Bench(bench::Args),
     Fib(fib::Args),
     Flows(flows::Args),
+    Prof(prof::Args),
     Rfc2544(Box<rfc2544::Args>),
     Rfc2889(Box<rfc2889::Args>),
     #[cfg(feature = "bench")]
@@ -142,6 +144,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args),
         Command::Fib(args) => fib::run(args),
         Command::Flows(args) => flows::run(args),
+        Command::Prof(args) => prof::run(args),
         Command::Rfc2544(args) => rfc2544::run(args),
         Command::Rfc2889(args) => rfc2889::run(args),
         #[cfg(feature = "bench")]
