@@ -1,5 +1,5 @@
-//! Where the cycles of a packet go.
-#![deny(unsafe_code)]
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
 
 pub mod fit;
 pub mod model;

@@ -27,6 +27,7 @@ pub mod net;
 pub mod netlink;
 pub mod netns;
 pub mod packet;
+pub mod perf;
 pub mod private_dir;
 pub mod process_mark;
 pub mod program;
