@@ -10,6 +10,7 @@ pub mod ctrl_c;
 pub mod dir_lock;
 pub mod dirs;
 pub mod dpdk;
+pub mod drop_all;
 pub mod environment;
 pub mod error;
 pub mod ethtool;

@@ -1,6 +1,6 @@
 //! Each device forwards frames of every size, both ways, and leaves nothing behind.
 
-use ringway_router::kernel::routers;
+use ringwayrouter::kernel::routers;
 
 use super::*;
 use crate::bed::{RealTestBed, TestBedSpec};
@@ -67,9 +67,9 @@ fn made(dut: &Dut) -> Vec<String> {
     let place = dut.place.iter().flat_map(|place| {
         std::iter::once(place.outside()).chain(place.inside()).map(|lab| lab.name().to_owned())
     });
-    let device = match &dut._device {
-        Device::Switch { _switch } => vec![_switch.port_name("").trim_end_matches(':').to_owned()],
-        Device::Router { _router } => vec![_router.name().to_owned()],
+    let device = match &dut.device {
+        Device::Switch { switch } => vec![switch.port_name("").trim_end_matches(':').to_owned()],
+        Device::Router { router } => vec![router.name().to_owned()],
         _ => Vec::new(),
     };
     place.chain(device).collect()
@@ -112,19 +112,19 @@ fn the_bridge_of_the_kernel() {
 }
 
 #[test]
-fn the_router_of_the_kernel() {
+fn therouter_of_the_kernel() {
     each_size(DutKind::LinuxRouter, &jumbo(), &[64, 1518, 9216]);
     each_size(DutKind::LinuxRouter, &DutSpec { ipv6: true, filters: 25, ..jumbo() }, &[78, 1518, 9216]);
 }
 
 #[test]
-fn the_switch_of_ringway() {
+fn theswitch_of_ringway() {
     each_size(DutKind::RingwaySwitch, &DutSpec { ports: 4, ..jumbo() }, &[64, 1518, 9216]);
     each_size(DutKind::RingwayPorts, &jumbo(), &[64, 1518, 9216]);
 }
 
 #[test]
-fn the_router_of_ringway() {
+fn therouter_of_ringway() {
     each_size(DutKind::RingwayRouter, &jumbo(), &[64, 1518, 9216]);
     each_size(DutKind::RingwayRouter, &DutSpec { ipv6: true, ..jumbo() }, &[78, 1518, 9216]);
 }
