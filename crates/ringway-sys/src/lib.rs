@@ -38,6 +38,7 @@ pub mod rights;
 pub mod socket_probe;
 pub mod time;
 pub mod trusted_file;
+pub mod tsc;
 pub mod veth;
 pub mod xdp_query;
 pub mod xdp_trial;

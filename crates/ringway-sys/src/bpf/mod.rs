@@ -7,6 +7,7 @@ mod link;
 mod map;
 mod object;
 mod run;
+mod run_time;
 
 pub use bell::Bell;
 pub(crate) use errno::check;
@@ -18,3 +19,4 @@ pub use link::{
 pub use map::{is_ring_buffer, lookup, mappable_array, program_in, put_program, take_program};
 pub use object::{Unloaded, XDP_HAS_FRAGS, load, load_object};
 pub use run::{run_live, run_program, run_syscall};
+pub use run_time::{Counting, RunTime, run_times};

@@ -1,6 +1,6 @@
 //! Each device forwards frames of every size, both ways, and leaves nothing behind.
 
-use ringwayrouter::kernel::routers;
+use ringway_router::kernel::routers;
 
 use super::*;
 use crate::bed::{RealTestBed, TestBedSpec};
@@ -112,19 +112,19 @@ fn the_bridge_of_the_kernel() {
 }
 
 #[test]
-fn therouter_of_the_kernel() {
+fn the_router_of_the_kernel() {
     each_size(DutKind::LinuxRouter, &jumbo(), &[64, 1518, 9216]);
     each_size(DutKind::LinuxRouter, &DutSpec { ipv6: true, filters: 25, ..jumbo() }, &[78, 1518, 9216]);
 }
 
 #[test]
-fn theswitch_of_ringway() {
+fn the_switch_of_ringway() {
     each_size(DutKind::RingwaySwitch, &DutSpec { ports: 4, ..jumbo() }, &[64, 1518, 9216]);
     each_size(DutKind::RingwayPorts, &jumbo(), &[64, 1518, 9216]);
 }
 
 #[test]
-fn therouter_of_ringway() {
+fn the_router_of_ringway() {
     each_size(DutKind::RingwayRouter, &jumbo(), &[64, 1518, 9216]);
     each_size(DutKind::RingwayRouter, &DutSpec { ipv6: true, ..jumbo() }, &[78, 1518, 9216]);
 }
