@@ -4,7 +4,9 @@
 pub mod fit;
 pub mod model;
 pub mod paper;
+pub mod rig;
 pub mod sample;
+pub mod sweep;
 pub mod time;
 
 pub use ringway_sys::{Error, ErrorKind, Result};

@@ -3,28 +3,33 @@
 //! On a machine that others share, a round of a sweep is slower than another as a whole. Each round measures all points, so the
 //! common part can be told from that of the points: it is the median, over the points, of value over the point's median.
 
+use std::collections::HashMap;
+
 use super::median;
 
-/// Values by round and point: `rounds[r][p]`, `None` where nothing was measured. Returns a factor for each round by which its values are to be
-/// divided; the median of the factors is 1.
+/// Values by round, each with the number of its point. Returns a factor for each round by which its values are to be divided; the median of
+/// the factors is 1, and so is that of a round without values. The time is that of sorting.
 ///
 /// ```
 /// use ringway_model::fit::blocks::factors;
-/// let rounds = [vec![Some(100.0), Some(200.0)], vec![Some(150.0), Some(300.0)], vec![Some(100.0), Some(200.0)]];
+/// let rounds = [vec![(0, 100.0), (1, 200.0)], vec![(0, 150.0), (1, 300.0)], vec![(0, 100.0), (1, 200.0)]];
 /// assert_eq!(factors(&rounds), [1.0, 1.5, 1.0]);
 /// ```
 #[must_use]
-pub fn factors(rounds: &[Vec<Option<f64>>]) -> Vec<f64> {
-    let points = rounds.iter().map(Vec::len).max().unwrap_or(0);
-    let at = |r: &Vec<Option<f64>>, p: usize| r.get(p).copied().flatten().filter(|v| *v > 0.0);
-    let medians: Vec<Option<f64>> =
-        (0..points).map(|p| median(rounds.iter().filter_map(|r| at(r, p)).collect())).collect();
-    let factor = |r: &Vec<Option<f64>>| {
-        median((0..points).filter_map(|p| Some(at(r, p)? / medians[p]?)).collect()).unwrap_or(1.0)
+pub fn factors(rounds: &[Vec<(usize, f64)>]) -> Vec<f64> {
+    let mut points: HashMap<usize, Vec<f64>> = HashMap::new();
+    for &(point, value) in rounds.iter().flatten().filter(|v| v.1 > 0.0) {
+        points.entry(point).or_default().push(value);
+    }
+    let medians: HashMap<usize, f64> =
+        points.into_iter().filter_map(|(p, v)| Some((p, median(v)?))).collect();
+    let factor = |round: &Vec<(usize, f64)>| {
+        let of = |&(p, value): &(usize, f64)| Some(value / medians.get(&p)?).filter(|f| *f > 0.0);
+        median(round.iter().filter_map(of).collect())
     };
-    let factors: Vec<f64> = rounds.iter().map(factor).collect();
-    let common = median(factors.clone()).unwrap_or(1.0);
-    factors.iter().map(|f| f / common).collect()
+    let factors: Vec<Option<f64>> = rounds.iter().map(factor).collect();
+    let common = median(factors.iter().copied().flatten().collect()).unwrap_or(1.0);
+    factors.iter().map(|f| f.map_or(1.0, |f| f / common)).collect()
 }
 
 #[cfg(test)]
@@ -33,15 +38,15 @@ mod tests {
 
     #[test]
     fn gaps_and_wild_points_are_borne() {
-        let row = |factor: f64| (1..=9).map(|p| Some(factor * f64::from(p))).collect::<Vec<_>>();
+        let row = |factor: f64| (1..=9u8).map(|p| (p.into(), factor * f64::from(p))).collect::<Vec<_>>();
         let mut rounds = [row(1.0), row(1.2), row(0.9), row(1.0), row(2.0)];
-        rounds[1][3] = None;
-        rounds[0][0] = Some(500.0);
+        rounds[1].remove(3);
+        rounds[0][0].1 = 500.0;
         let found = factors(&rounds);
         for (f, truth) in found.iter().zip([1.0, 1.2, 0.9, 1.0, 2.0]) {
             assert!((f - truth).abs() < 1e-9, "{found:?}");
         }
         assert_eq!(factors(&[]), Vec::<f64>::new());
-        assert_eq!(factors(&[vec![None]]), [1.0]);
+        assert_eq!(factors(&[vec![], vec![(3, 7.0)]]), [1.0, 1.0]);
     }
 }
