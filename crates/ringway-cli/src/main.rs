@@ -31,6 +31,7 @@ mod left_out;
 mod link;
 mod options;
 mod pkt_gen;
+mod prof;
 mod refusal;
 mod rfc2544;
 mod rfc2889;
@@ -92,6 +93,7 @@ enum Command {
     #[cfg(not(feature = "bench"))]
     #[command(flatten)]
     LeftOut(left_out::Command),
+    Prof(prof::Args),
     Doctor(doctor::Args),
 }
 
@@ -148,6 +150,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(args),
         #[cfg(not(feature = "bench"))]
         Command::LeftOut(_) => left_out::run(),
+        Command::Prof(args) => prof::run(args),
         Command::Doctor(args) => doctor::run(args),
     };
     match done {

@@ -4,6 +4,7 @@
 pub mod fit;
 pub mod model;
 pub mod paper;
+pub mod predict;
 pub mod rig;
 pub mod sample;
 pub mod sweep;
