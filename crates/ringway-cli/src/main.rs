@@ -86,6 +86,7 @@ enum Command {
     Bench(bench::Args),
     Fib(fib::Args),
     Flows(flows::Args),
+    Prof(prof::Args),
     Rfc2544(Box<rfc2544::Args>),
     Rfc2889(Box<rfc2889::Args>),
     #[cfg(feature = "bench")]
@@ -93,7 +94,6 @@ enum Command {
     #[cfg(not(feature = "bench"))]
     #[command(flatten)]
     LeftOut(left_out::Command),
-    Prof(prof::Args),
     Doctor(doctor::Args),
 }
 
@@ -144,13 +144,13 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args),
         Command::Fib(args) => fib::run(args),
         Command::Flows(args) => flows::run(args),
+        Command::Prof(args) => prof::run(args),
         Command::Rfc2544(args) => rfc2544::run(args),
         Command::Rfc2889(args) => rfc2889::run(args),
         #[cfg(feature = "bench")]
         Command::Demo(args) => demo::run(args),
         #[cfg(not(feature = "bench"))]
         Command::LeftOut(_) => left_out::run(),
-        Command::Prof(args) => prof::run(args),
         Command::Doctor(args) => doctor::run(args),
     };
     match done {

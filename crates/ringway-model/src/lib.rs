@@ -2,12 +2,18 @@
 #![forbid(unsafe_code)]
 
 pub mod fit;
+pub mod group;
+mod kallsyms;
 pub mod model;
 pub mod paper;
 pub mod predict;
+pub mod profile;
+pub mod programs;
 pub mod rig;
 pub mod sample;
 pub mod sweep;
+pub mod symbol;
+pub mod table;
 pub mod time;
 
 pub use ringway_sys::{Error, ErrorKind, Result};

@@ -12,6 +12,7 @@
 //! | [`links`] | counts of interfaces |
 //! | [`bed`] | a device, what feeds it and what takes its frames |
 //! | [`measure`] | one run of a point |
+//! | [`sampled`] | a run with samples by group |
 //! | [`session`] | a sweep at work |
 //! | [`caches`] | the data caches of this machine |
 
@@ -22,7 +23,8 @@ pub mod generate;
 pub mod links;
 pub mod measure;
 pub mod napi;
-pub mod priority;
+mod priority;
+pub mod sampled;
 pub mod session;
 pub mod tally;
 

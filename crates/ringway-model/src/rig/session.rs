@@ -8,6 +8,8 @@ use ringway_tester::Fault;
 
 use super::bed::{Bed, Cpus};
 use super::measure::{Length, measure};
+use super::sampled::sampled;
+use crate::group::Groups;
 use crate::sweep::run::outliers;
 use crate::sweep::{Run, Sweep};
 
@@ -27,17 +29,19 @@ pub struct Step<'a> {
 
 /// Measures what a sweep lacks: each round visits all points that have too few runs that count.
 ///
-/// A sweep that was stopped goes on where it was. `tell` hears of each run, `keep` of each round, so that it can be written down.
+/// A sweep that was stopped goes on where it was. `tell` hears of each run, `keep` of each round, so that it can be written down. With `groups` the thread that forwards is
+/// sampled.
 ///
 /// # Errors
 /// When the device can't be set up, or it fails. What was measured until then is in the sweep.
 pub fn run(
     sweep: &mut Sweep,
+    groups: Option<&Groups>,
     stop: &Signals,
     mut tell: impl FnMut(&Sweep, &Step<'_>),
     mut keep: impl FnMut(&Sweep) -> Result<(), String>,
 ) -> Result<(), Fault> {
-    let mut beds = Beds { held: HashMap::new(), cpus: cpus(sweep) };
+    let mut beds = Beds { held: HashMap::new(), cpus: cpus(sweep), groups };
     let first = sweep.runs.iter().flatten().map(|r| r.round + 1).max().unwrap_or(0);
     let rounds = sweep.spec.runs.saturating_mul(1 + MORE_ROUNDS).max(1);
     sweep.partial = !complete(sweep);
@@ -72,7 +76,7 @@ fn cpus(sweep: &Sweep) -> Cpus {
 
 fn one_round(
     sweep: &mut Sweep,
-    beds: &mut Beds,
+    beds: &mut Beds<'_>,
     round: u32,
     stop: &Signals,
     tell: &mut impl FnMut(&Sweep, &Step<'_>),
@@ -90,8 +94,13 @@ fn one_round(
             continue;
         }
         let point = sweep.spec.points[k];
+        let groups = beds.groups;
         let bed = beds.of(sweep, point.routes)?;
-        let Some(run) = measure(bed, &point, length, stop)? else { return Ok(()) };
+        let run = match groups {
+            Some(groups) => sampled(bed, &point, length, stop, groups),
+            None => measure(bed, &point, length, stop),
+        };
+        let Some(run) = run? else { return Ok(()) };
         sweep.runs[k].push(Run { round, ..run });
         if let Some(run) = sweep.runs[k].last() {
             tell(sweep, &Step { point: k, round, run });
@@ -101,12 +110,13 @@ fn one_round(
 }
 
 /// A device for each number of routes, kept until the sweep ends.
-struct Beds {
+struct Beds<'a> {
     held: HashMap<u32, Bed>,
     cpus: Cpus,
+    groups: Option<&'a Groups>,
 }
 
-impl Beds {
+impl Beds<'_> {
     fn of(&mut self, sweep: &Sweep, routes: u32) -> Result<&mut Bed, Fault> {
         let spec = &sweep.spec;
         let routes = if spec.device.is_router() { routes } else { 1 };
@@ -136,12 +146,12 @@ mod tests {
     fn a_stopped_or_complete_sweep_measures_nothing() {
         let mut sizes = sweep(Swept::Size, &[(64.0, 1000.0)]);
         let never = |_: &Sweep, _: &Step<'_>| panic!("nothing is measured");
-        run(&mut sizes, &Signals::new(), never, |_| panic!("nothing is new")).unwrap();
+        run(&mut sizes, None, &Signals::new(), never, |_| panic!("nothing is new")).unwrap();
         assert!(!sizes.partial);
         sizes.runs[0].clear();
         let stop = Signals::new();
         stop.stop();
-        run(&mut sizes, &stop, never, |_| panic!("nothing is new")).unwrap();
+        run(&mut sizes, None, &stop, never, |_| panic!("nothing is new")).unwrap();
         assert!(sizes.partial);
     }
 }

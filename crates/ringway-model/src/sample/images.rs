@@ -36,7 +36,9 @@ impl Image {
         self.mappings.iter().rev().find(|m| address.checked_sub(m.address).is_some_and(|at| at < m.len))
     }
 
-    fn read(pid: u32) -> Self {
+    /// What a process has mapped now; nothing when it is gone.
+    #[must_use]
+    pub fn of_process(pid: u32) -> Self {
         let text = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         Self { pid, mappings: text.lines().filter_map(mapping).collect() }
     }
@@ -89,7 +91,7 @@ impl Images {
         match self.current.get(&pid) {
             Some(&known) => known,
             None if pid == 0 => self.begin(Image::default()),
-            None => self.begin(Image::read(pid)),
+            None => self.begin(Image::of_process(pid)),
         }
     }
 

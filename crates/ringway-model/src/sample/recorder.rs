@@ -18,6 +18,7 @@ use super::events::Events;
 use super::images::Images;
 use super::tier::{Limits, Source, Tier};
 use super::{Options, Target};
+use crate::kallsyms::{Found, Kallsyms};
 use crate::time::{ThreadTime, cpu_time, process_threads, thread_time};
 
 /// A reader looks at the rings at least so often.
@@ -225,6 +226,9 @@ impl Reading {
 fn read(events: &Events, mut rings: Vec<Ring>, epoll: &Epoll, stop: &AtomicBool) -> Collector {
     events.watch(epoll);
     let mut collector = Collector::default();
+    if events.tier.kernel {
+        collector.functions = programs();
+    }
     let mut bytes: Vec<Vec<u8>> = rings.iter().map(|_| Vec::new()).collect();
     loop {
         let last = stop.load(Relaxed);
@@ -243,6 +247,18 @@ fn read(events: &Events, mut rings: Vec<Ring>, epoll: &Epoll, stop: &AtomicBool)
         }
     }
 }
+
+/// The programs of eBPF that are there now: they may be gone at the end.
+fn programs() -> Vec<Function> {
+    let function = |f: Found<'_>| {
+        let len = f.range.1.saturating_sub(f.range.0).min(LONGEST_PROGRAM);
+        Function { address: f.range.0, len, name: f.name.to_owned() }
+    };
+    Kallsyms::read().programs().map(function).collect()
+}
+
+/// No program of eBPF has more bytes of machine code.
+const LONGEST_PROGRAM: u64 = 8 << 20;
 
 impl Events {
     /// Wakes the reader when a ring fills; without that it looks by time alone.

@@ -25,7 +25,7 @@ Examples:
 /// Measure a device under loads that differ in one thing
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(in super::super) struct Args {
     /// The sweep's file, which is made or goes on
     pub(super) file: PathBuf,
 
@@ -164,7 +164,7 @@ fn defaults(swept: Swept) -> &'static [f64] {
 }
 
 /// A value: `64`, `0.5`, `1.5M`, or `16Ki` in powers of two.
-fn value(text: &str) -> Result<f64, String> {
+pub(in super::super) fn value(text: &str) -> Result<f64, String> {
     let binary = [("Ki", 1024.0), ("Mi", 1_048_576.0)];
     let with_unit = binary.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
     let number = match with_unit {

@@ -7,24 +7,26 @@ use std::path::Path;
 
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
+use ringway_model::rig::sampled::groups;
 use ringway_model::rig::{caches, session};
 use ringway_model::sweep::{Spec, Sweep, report, results};
 use ringway_model::time::Clock;
 use ringway_tester::Fault;
 
+use super::files::write;
 use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::stop;
 use crate::tester::line::StatusLine;
 use crate::words;
 
-pub(crate) use args::Args;
+pub(super) use args::{Args, value};
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let spec = args.spec().map_err(Failure::Usage)?;
     let signals = stop::signals()?;
     let mut sweep = begin(&args.file, spec, &signals)?;
-    let measured = measure(&mut sweep, &args.file, &signals);
+    let measured = measure(&mut sweep, args, &signals);
     if sweep.runs.iter().all(Vec::is_empty) {
         measured?;
         return Err(Failure::Other("nothing was measured".into()));
@@ -62,7 +64,8 @@ fn missing(file: &Path) -> Failure {
 }
 
 /// Measures what is missing. A stop is no failure: the sweep says that it is partial.
-fn measure(sweep: &mut Sweep, file: &Path, signals: &Signals) -> Result<(), Failure> {
+fn measure(sweep: &mut Sweep, args: &Args, signals: &Signals) -> Result<(), Failure> {
+    let groups = args.groups.then(|| groups(sweep.spec.device)).transpose().map_err(|e| failed(sweep, e))?;
     let mut line = StatusLine::new();
     let tell = |sweep: &Sweep, step: &session::Step<'_>| {
         let point = sweep.spec.points[step.point].describe();
@@ -70,7 +73,7 @@ fn measure(sweep: &mut Sweep, file: &Path, signals: &Signals) -> Result<(), Fail
             format!("round {}: {point}: {:.0} ns a packet", step.round + 1, step.run.ns().unwrap_or(0.0))
         });
     };
-    let measured = session::run(sweep, signals, tell, |sweep| sweep.save(file));
+    let measured = session::run(sweep, groups.as_ref(), signals, tell, |sweep| sweep.save(&args.file));
     line.clear();
     measured.map_err(|e| failed(sweep, e))
 }
@@ -90,6 +93,5 @@ fn show(args: &Args, sweep: &Sweep) -> Result<(), Failure> {
         note(&format!("Careful: {warning}"));
     }
     let Some(page) = &args.page else { return Ok(()) };
-    let html = report::page(sweep, &results, &words::line());
-    std::fs::write(page, html).map_err(|e| Failure::Other(format!("{}: {e}", page.display())))
+    write(page, &report::page(sweep, &results, &words::line()))
 }

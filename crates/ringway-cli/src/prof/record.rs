@@ -1,0 +1,204 @@
+//! `ringway prof record`: samples a path while packets cross it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use ringway_engine::Signals;
+use ringway_lab::Conditions;
+use ringway_model::profile::{Packets, Profile};
+use ringway_model::programs::Programs;
+use ringway_model::sample::{Held, Options, Recorder, Samples, Target};
+use ringway_model::time::Clock;
+use ringway_traffic::units::many;
+use serde_json::{Value, json};
+
+use super::counter::Counter;
+use super::files::{groups, write};
+use crate::console::note;
+use crate::durations;
+use crate::failure::Failure;
+use crate::options::Json;
+use crate::{stop, words};
+
+/// Sample a thread, a process, CPUs or a command, and count the packets that cross it meanwhile
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Sample a process with all its threads, and what it starts
+    #[arg(short, long, value_name = "PID", group = "target")]
+    pid: Option<i32>,
+
+    /// Sample threads by their numbers
+    #[arg(long, value_name = "TID,...", value_delimiter = ',', group = "target")]
+    thread: Vec<i32>,
+
+    /// Sample CPUs with all that runs there; default: all CPUs
+    #[arg(short, long, value_name = "CPU,...", value_delimiter = ',', group = "target")]
+    cpu: Vec<u32>,
+
+    /// Sample a command from its start to its end, or until --time is over
+    #[arg(value_name = "COMMAND", group = "target", last = true)]
+    command: Vec<OsString>,
+
+    /// Count packets by INTERFACE, port=NAME, switch=NAME or router=NAME; :tx behind it counts what leaves, :rx what comes; default: :tx
+    #[arg(long, value_name = "COUNTER")]
+    packets: Option<Counter>,
+
+    /// Record for so long; default: 10 seconds, and a command until it ends
+    #[arg(short, long, value_name = "SECONDS", value_parser = durations::seconds)]
+    time: Option<f64>,
+
+    /// Samples a second of each CPU; an odd number beats with no periodic work
+    #[arg(short, long, value_name = "HZ", default_value_t = Options::FREQUENCY, value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    frequency: u32,
+
+    /// Leave the kernel's part out
+    #[arg(long)]
+    user_only: bool,
+
+    /// Count the run time of eBPF programs too, which slows each run of a program by some 20 ns; for root
+    #[arg(long)]
+    bpf_stats: bool,
+
+    /// Groups that fit, for ringway prof model: linux, router, switch, ports, flows, or a file; default: linux for CPUs, else ports
+    #[arg(short, long, value_name = "NAME|FILE")]
+    groups: Option<String>,
+
+    /// Write the profile to this file
+    #[arg(short, long, value_name = "FILE", default_value = "ringway.prof")]
+    output: PathBuf,
+
+    #[command(flatten)]
+    json: Json,
+}
+
+const EXAMPLES: &str = "\
+Uses cycles of the core where there is a hardware counter, else the kernel's clock, and prints which. Without root a user may sample own
+processes, without the kernel's part. Packets count from the first sample to the last. The output of a command goes to standard error.
+
+Examples:
+  ringway prof record --cpu 0 --packets eth1:tx               # Linux forwards on CPU 0, and packets leave by eth1
+  ringway --netns r prof record --packets eth1 -o r.prof      # the interface is in namespace r
+  ringway prof record --pid 4711 --packets port=ebpf:eth1     # a program with a port of Ringway
+  ringway prof record --groups ports -o tx.prof -- ringway pkt-gen -i null: -f tx -t 5";
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(name) = &args.groups {
+        groups(name)?;
+    }
+    let signals = stop::signals()?;
+    let conditions = Conditions::read();
+    let clock = Clock::measure();
+    let mut held = (!args.command.is_empty()).then(|| Held::start(&args.command)).transpose()?;
+    let programs = args.bpf_stats.then(Programs::start).transpose()?;
+    let recorder = Recorder::start(&options(args, held.as_ref()))?;
+    note(&format!("prof: tier {}, {} Hz", recorder.tier(), args.frequency));
+    recorder.notes().iter().for_each(|line| note(&format!("prof: {line}")));
+    let before = args.packets.as_ref().map(|counter| counter.read().unwrap_or(0));
+    if let Some(held) = &held {
+        held.release()?;
+    }
+    let after = wait(args, held.as_mut(), &signals)?;
+    let samples = recorder.stop();
+    let programs = programs.map(Programs::stop).transpose()?;
+    let packets = packets(args, before, after)?;
+    let mut profile = Profile::of(&samples, packets, clock, conditions);
+    if let Some(mut held) = held {
+        held.end();
+    }
+    profile.about.command = words::line();
+    profile.about.target = target_text(args);
+    profile.about.groups = Some(args.groups.clone().unwrap_or_else(|| default_groups(args)));
+    profile.about.programs = programs.unwrap_or_default();
+    write(&args.output, &profile.to_text())?;
+    tell(args, &samples, &profile)
+}
+
+fn options(args: &Args, held: Option<&Held>) -> Options {
+    let target = match held {
+        Some(held) => Target::Held(held.pid()),
+        None if !args.thread.is_empty() => Target::Threads(args.thread.clone()),
+        None => args.pid.map_or_else(|| Target::Cpus(args.cpu.clone()), Target::Process),
+    };
+    Options { frequency: args.frequency, kernel: !args.user_only, ..Options::of(target) }
+}
+
+/// What the target is, for people.
+fn target_text(args: &Args) -> String {
+    let list = |numbers: Vec<String>| numbers.join(", ");
+    if let Some(pid) = args.pid {
+        return format!("process {pid}");
+    }
+    if let Some(word) = args.command.first() {
+        return format!("command {}", word.to_string_lossy());
+    }
+    match (args.thread.is_empty(), args.cpu.is_empty()) {
+        (false, _) => format!("thread {}", list(args.thread.iter().map(ToString::to_string).collect())),
+        (_, false) => format!("CPU {}", list(args.cpu.iter().map(ToString::to_string).collect())),
+        _ => "all CPUs".to_owned(),
+    }
+}
+
+/// CPUs forward by Linux, unless the user knows better.
+fn default_groups(args: &Args) -> String {
+    let of_cpus = args.pid.is_none() && args.thread.is_empty() && args.command.is_empty();
+    if of_cpus { "linux" } else { "ports" }.to_owned()
+}
+
+/// Waits until the time is over, the command has ended, or Ctrl-C; then says how many packets the counter had at last.
+fn wait(args: &Args, mut held: Option<&mut Held>, signals: &Signals) -> Result<Option<u64>, Failure> {
+    let seconds = args.time.unwrap_or(if held.is_some() { 1e6 } else { 10.0 });
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    let mut last = None;
+    loop {
+        // A command that ends takes its ports along: their last count stands.
+        last = args.packets.as_ref().and_then(Counter::read).or(last);
+        let ended = held.as_deref_mut().is_some_and(|held| !matches!(held.ended(), Ok(None)));
+        let gone = args.pid.is_some_and(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists());
+        let left = end.saturating_duration_since(Instant::now());
+        if ended || gone || left.is_zero() || signals.stopped() {
+            return Ok(last);
+        }
+        signals.rest(left.min(LOOK));
+    }
+}
+
+/// How often the counter and the command are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The packets between two counts.
+fn packets(args: &Args, before: Option<u64>, after: Option<u64>) -> Result<Option<Packets>, Failure> {
+    let Some(counter) = &args.packets else { return Ok(None) };
+    let Some(after) = after else {
+        let what = "nobody counts there; name an interface of this network namespace, or a port, switch or router that you may read";
+        return Err(Failure::Other(format!("--packets {}: {what}", counter.text())));
+    };
+    let count = after.saturating_sub(before.unwrap_or(0));
+    Ok(Some(Packets { count, by: counter.text().to_owned() }))
+}
+
+fn tell(args: &Args, samples: &Samples, profile: &Profile) -> Result<(), Failure> {
+    let about = &profile.about;
+    about.notes.iter().filter(|n| !samples.notes.contains(n)).for_each(|line| note(&format!("prof: {line}")));
+    let counted = about.packets.as_ref().map_or(String::new(), |p| format!(", {}", many(p.count, "packet")));
+    let file = args.output.display();
+    let text = format!(
+        "{file}: {} of {} in {:.3} s, {} different stacks{counted}",
+        many(samples.n, "sample"),
+        about.target,
+        about.spent.elapsed_ns as f64 / 1e9,
+        samples.stacks.len()
+    );
+    let object = json!({
+        "file": args.output, "tier": about.tier, "frequency": about.frequency, "samples": samples.n,
+        "stacks": samples.stacks.len(), "lost": about.lost, "spent": about.spent, "packets": about.packets.as_ref().map(|p| p.count),
+        "unknown": about.gaps.unknown, "cut": about.gaps.cut, "notes": about.notes, "programs": Value::from(programs(profile)),
+    });
+    Ok(args.json.console().result(&text, &object)?)
+}
+
+fn programs(profile: &Profile) -> Vec<Value> {
+    let program = |p: &ringway_model::profile::ProgramTime| json!({ "name": p.name, "id": p.id, "ns": p.ns, "runs": p.runs });
+    profile.about.programs.iter().map(program).collect()
+}
