@@ -15,5 +15,6 @@ pub mod sweep;
 pub mod symbol;
 pub mod table;
 pub mod time;
+pub mod vantage;
 
 pub use ringway_sys::{Error, ErrorKind, Result};

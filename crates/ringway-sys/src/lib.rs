@@ -34,6 +34,7 @@ pub mod process_mark;
 pub mod program;
 pub mod promiscuous;
 pub mod random;
+pub mod realtime;
 pub mod rights;
 pub mod socket_probe;
 pub mod time;

@@ -6,6 +6,7 @@ mod model;
 mod predict;
 mod record;
 mod sweep;
+mod vantage;
 mod whatif;
 
 use clap::Subcommand;
@@ -27,6 +28,7 @@ enum Command {
     Sweep(Box<sweep::Args>),
     Predict(predict::Args),
     Whatif(whatif::Args),
+    Vantage(vantage::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -47,5 +49,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::run(args),
         Command::Predict(args) => predict::run(args),
         Command::Whatif(args) => whatif::run(args),
+        Command::Vantage(args) => vantage::run(args),
     }
 }

@@ -25,6 +25,19 @@ impl Rising {
         (!points.is_empty()).then_some(Self { points })
     }
 
+    /// The height there; beyond the ends the curve goes on as it rises there, by as much as it is long at most.
+    #[must_use]
+    pub fn beyond(&self, place: f64) -> f64 {
+        let (first, last) = match &self.points[..] {
+            [first, second, ..] if place < first.0 => (first, second),
+            [.., before, last] if place > last.0 => (last, before),
+            _ => return self.at(place),
+        };
+        let length = self.points.last().map_or(0.0, |p| p.0) - self.points.first().map_or(0.0, |p| p.0);
+        let slope = (last.1 - first.1) / (last.0 - first.0);
+        first.1 + slope * (place - first.0).clamp(-length, length)
+    }
+
     /// The height there; beyond the ends that of the end.
     #[must_use]
     pub fn at(&self, place: f64) -> f64 {
@@ -89,6 +102,8 @@ mod tests {
         assert_eq!([1.0, 1.5, 2.0].map(|x| curve.at(x)), [25.0; 3]);
         assert_eq!(Rising::fit(&[(1.0, 2.0), (1.0, 4.0)]).unwrap().at(1.0), 3.0);
         assert_eq!(Rising::fit(&[]), None);
+        let curve = Rising::fit(&[(0.0, 10.0), (1.0, 20.0), (3.0, 30.0)]).unwrap();
+        assert_eq!([-1.0, 0.5, 5.0, 99.0].map(|x| curve.beyond(x)), [0.0, 15.0, 40.0, 45.0]);
     }
 
     proptest! {

@@ -62,6 +62,13 @@ impl Caches {
         Self::new(levels)
     }
 
+    /// The same levels with latencies in another unit.
+    #[must_use]
+    pub fn times(mut self, factor: f64) -> Self {
+        self.levels.iter_mut().for_each(|level| level.latency *= factor);
+        self
+    }
+
     /// The levels, the nearest first.
     #[must_use]
     pub fn levels(&self) -> &[Level] {

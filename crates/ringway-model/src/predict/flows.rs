@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::fit::monotone::Rising;
 use crate::model::{Caches, Lookup};
 use crate::sweep::{Measured, Point, Swept};
 
@@ -14,16 +15,27 @@ pub struct FlowCurve {
     swept: Swept,
     /// Nanoseconds of a packet that repeats the flow before it, where that was measured.
     repeat_ns: Option<f64>,
-    /// The lookup that fits all other packets best, with caches; `None` when points are too few.
+    /// The lookup that fits all other packets, where it says more than their neighbours do.
     lookup: Option<Lookup>,
     #[serde(skip)]
     caches: Option<Caches>,
-    /// At each measured working set in powers of two: what is measured, as a factor of the lookup's cost, or in nanoseconds without one.
-    points: Vec<(f64, f64)>,
+    /// Over working sets in powers of two: nanoseconds that never fall; with a lookup, what is measured as a factor of its cost.
+    shape: Shape,
+}
+
+/// What is left to interpolate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+enum Shape {
+    #[serde(skip)]
+    Rising(Rising),
+    Factors(Vec<(f64, f64)>),
 }
 
 /// Above this part of packets that repeat a flow a point says too little of the others.
 const REPEATS: f64 = 0.9;
+
+/// Points from which on two ways to interpolate are tried against each other; most points that are left out for that.
+const TRIED: std::ops::RangeInclusive<usize> = 5..=32;
 
 impl FlowCurve {
     /// The curve through measurements; `None` without a point of several flows.
@@ -31,55 +43,47 @@ impl FlowCurve {
         let single: Vec<f64> =
             points.iter().filter(|m| m.point.repeats() == 1.0).map(|m| m.ns.value).collect();
         let repeat_ns = if swept == Swept::Flows { crate::fit::median(single) } else { None };
-        let mut curve = Self { swept, repeat_ns, lookup: None, caches: caches.cloned(), points: Vec::new() };
         let seen = points.iter().filter(|m| swept == Swept::Routes || m.point.repeats() < REPEATS);
-        let sets: Vec<(f64, f64)> =
-            seen.map(|m| (curve.entries(&m.point), curve.without_repeats(&m.point, m.ns.value))).collect();
-        curve.lookup = caches.and_then(|caches| Lookup::fit(caches, &sets));
-        curve.points =
-            sets.iter().map(|&(entries, ns)| (entries.log2(), ns / curve.cached(entries))).collect();
-        curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        (!curve.points.is_empty()).then_some(curve)
+        let sets: Vec<(f64, f64)> = seen
+            .map(|m| (entries(swept, &m.point), without_repeats(repeat_ns, &m.point, m.ns.value)))
+            .collect();
+        let plain = Self { swept, repeat_ns, lookup: None, caches: None, shape: rising(&sets)? };
+        let Some(caches) = caches else { return Some(plain) };
+        let with = Self::with_lookup(&plain, caches, &sets);
+        Some(with.filter(|_| lookup_is_better(caches, &sets)).unwrap_or(plain))
+    }
+
+    /// The same with a lookup.
+    fn with_lookup(plain: &Self, caches: &Caches, sets: &[(f64, f64)]) -> Option<Self> {
+        let lookup = Lookup::fit(caches, sets)?;
+        let shape = factors(&lookup, caches, sets);
+        Some(Self { lookup: Some(lookup), caches: Some(caches.clone()), shape, ..plain.clone() })
     }
 
     /// Nanoseconds a packet.
     pub(super) fn ns(&self, point: &Point) -> f64 {
-        let entries = self.entries(point);
-        let lookups = self.cached(entries) * between(&self.points, entries.log2());
+        let lookups = self.at(entries(self.swept, point));
         match self.repeat_ns.filter(|_| self.swept == Swept::Flows) {
             Some(repeat) => point.repeats() * repeat + (1.0 - point.repeats()) * lookups,
             None => lookups,
         }
     }
 
-    /// Entries among which an unpredictable packet chooses.
-    fn entries(&self, point: &Point) -> f64 {
-        match self.swept {
-            Swept::Routes => f64::from(point.routes),
-            _ => point.spread(),
+    /// Nanoseconds of packets that repeat no flow.
+    fn at(&self, entries: f64) -> f64 {
+        match (&self.shape, &self.lookup, &self.caches) {
+            (Shape::Factors(factors), Some(lookup), Some(caches)) => {
+                lookup.at(caches, entries) * between(factors, entries.log2())
+            }
+            (Shape::Factors(factors), ..) => between(factors, entries.log2()),
+            (Shape::Rising(curve), ..) => curve.beyond(entries.log2()),
         }
         .max(1.0)
     }
 
-    /// Nanoseconds of the packets that repeat no flow.
-    fn without_repeats(&self, point: &Point, ns: f64) -> f64 {
-        match (self.repeat_ns, point.repeats()) {
-            (Some(repeat), part) if part < REPEATS => ((ns - part * repeat) / (1.0 - part)).max(1.0),
-            _ => ns,
-        }
-    }
-
-    /// Nanoseconds by the lookup's equation; 1 without one.
-    fn cached(&self, entries: f64) -> f64 {
-        match (&self.lookup, &self.caches) {
-            (Some(lookup), Some(caches)) => lookup.at(caches, entries).max(1.0),
-            _ => 1.0,
-        }
-    }
-
     /// The curve as an equation.
     pub(super) fn describe(&self) -> String {
-        let lookup = self.lookup.map_or("interpolated over log2 of the working set".to_owned(), |l| {
+        let lookup = self.lookup.map_or("a curve that never falls over log2 of the working set".to_owned(), |l| {
             format!(
                 "{:.1} ns + {:.2} accesses x latency of a set of {:.0} bytes an entry, and what is left interpolated",
                 l.base, l.accesses, l.entry
@@ -90,6 +94,55 @@ impl FlowCurve {
             None => format!("C = {lookup}"),
         }
     }
+}
+
+/// Entries among which an unpredictable packet chooses.
+fn entries(swept: Swept, point: &Point) -> f64 {
+    let entries = if swept == Swept::Routes { f64::from(point.routes) } else { point.spread() };
+    entries.max(1.0)
+}
+
+/// Nanoseconds of the packets that repeat no flow.
+fn without_repeats(repeat_ns: Option<f64>, point: &Point, ns: f64) -> f64 {
+    match (repeat_ns, point.repeats()) {
+        (Some(repeat), part) if part < REPEATS => ((ns - part * repeat) / (1.0 - part)).max(1.0),
+        _ => ns,
+    }
+}
+
+fn rising(sets: &[(f64, f64)]) -> Option<Shape> {
+    let points: Vec<(f64, f64)> = sets.iter().map(|&(entries, ns)| (entries.log2(), ns)).collect();
+    Rising::fit(&points).map(Shape::Rising)
+}
+
+fn factors(lookup: &Lookup, caches: &Caches, sets: &[(f64, f64)]) -> Shape {
+    let factor = |&(entries, ns): &(f64, f64)| (entries.log2(), ns / lookup.at(caches, entries).max(1.0));
+    let mut factors: Vec<(f64, f64)> = sets.iter().map(factor).collect();
+    factors.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Shape::Factors(factors)
+}
+
+/// Whether a lookup predicts points that are left out better than their neighbours alone.
+fn lookup_is_better(caches: &Caches, sets: &[(f64, f64)]) -> bool {
+    if sets.len() < *TRIED.start() {
+        return false;
+    }
+    let step = sets.len().div_ceil(*TRIED.end());
+    let plain = |sets: &[(f64, f64)]| {
+        let shape = rising(sets)?;
+        Some(FlowCurve { swept: Swept::Routes, repeat_ns: None, lookup: None, caches: None, shape })
+    };
+    let (mut alone, mut with) = (0.0, 0.0);
+    for k in (0..sets.len()).step_by(step) {
+        let others: Vec<(f64, f64)> =
+            sets.iter().enumerate().filter(|(n, _)| *n != k).map(|(_, s)| *s).collect();
+        let Some(curve) = plain(&others) else { return false };
+        let Some(looked_up) = FlowCurve::with_lookup(&curve, caches, &others) else { return false };
+        let error = |curve: &FlowCurve| (curve.at(sets[k].0) / sets[k].1 - 1.0).abs();
+        alone += error(&curve);
+        with += error(&looked_up);
+    }
+    with < alone
 }
 
 /// The height between two neighbours in order; beyond the ends that of the end.
@@ -147,6 +200,6 @@ mod tests {
         let found = results(&routes);
         let curve = FlowCurve::fit(Swept::Routes, &found.iter().collect::<Vec<_>>(), None).unwrap();
         let at = |routes| curve.ns(&Point { routes, ..Point::default() });
-        assert_eq!([at(1), at(4), at(16), at(1024)].map(f64::round), [100.0, 200.0, 300.0, 300.0]);
+        assert_eq!([at(1), at(4), at(16), at(256)].map(f64::round), [100.0, 200.0, 300.0, 500.0]);
     }
 }

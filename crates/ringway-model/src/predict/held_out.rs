@@ -113,7 +113,7 @@ pub const MOST_LEFT_OUT: usize = 100;
 
 /// The caches of the machine, with latencies in nanoseconds that are usual.
 fn caches(sweep: &Sweep) -> Option<Caches> {
-    Caches::usual(&sweep.caches).ok()
+    Some(Caches::usual(&sweep.caches).ok()?.times(1.0 / sweep.clock.ticks_per_ns()))
 }
 
 fn fit(sweep: &Sweep, points: &[&Measured], caches: Option<&Caches>) -> Result<Curve, String> {

@@ -61,6 +61,6 @@ mod tests {
             "ringway prof whatif <x>",
         );
         assert_eq!(faults(&page), Vec::<String>::new());
-        assert!(page.contains("before: 1.667 Mpps, limited by the core") && page.contains("&lt;x&gt;"));
+        assert!(page.contains("before: 1.668 Mpps, limited by the core") && page.contains("&lt;x&gt;"));
     }
 }

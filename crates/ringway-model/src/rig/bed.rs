@@ -51,8 +51,20 @@ pub struct Bed {
     ends: Ends,
     /// Drops what arrives, in the driver; sockets would make a buffer of it first.
     _sink: Option<OwnedFd>,
-    links: Option<Links>,
+    /// Of the tester's namespace and of the device's.
+    links: [Option<Links>; 2],
+    count: Count,
     dut: Dut,
+}
+
+/// Which packets count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Count {
+    /// Packets that came out.
+    #[default]
+    Passed,
+    /// Packets that the device received, whatever became of them.
+    Received,
 }
 
 /// Whose time counts.
@@ -83,7 +95,8 @@ impl Bed {
             cpus,
             ends,
             _sink: sink(&dut)?,
-            links: dut.outside().map(Links::of).transpose()?,
+            links: [dut.outside().map(Links::of).transpose()?, dut.inside().map(Links::of).transpose()?],
+            count: Count::Passed,
             dut,
         };
         bed.announce()?;
@@ -111,10 +124,21 @@ impl Bed {
         }
     }
 
-    /// Packets that came out at the far link so far; `None` where they are received by a port.
-    pub(super) fn arrived(&mut self) -> Result<Option<u64>, Fault> {
-        let Some(links) = &mut self.links else { return Ok(None) };
-        let counts = links.counts("t1").map_err(|e| Fault::Failed(format!("counts of t1: {e}")))?;
+    /// Says which packets count.
+    pub fn set_count(&mut self, count: Count) {
+        self.count = count;
+    }
+
+    /// Packets that count so far; `None` where they are received by a port.
+    pub(super) fn counted(&mut self) -> Result<Option<u64>, Fault> {
+        let [outside, inside] = &mut self.links;
+        let (links, interface) = match self.count {
+            Count::Passed => (outside, "t1"),
+            Count::Received => (inside, "d0"),
+        };
+        let Some(links) = links else { return Ok(None) };
+        let counts =
+            links.counts(interface).map_err(|e| Fault::Failed(format!("counts of {interface}: {e}")))?;
         Ok(counts.map(|c| c.received))
     }
 

@@ -124,7 +124,7 @@ impl Watch<'_> {
             let gone = || Fault::Failed(format!("the device's thread {thread} is gone"));
             time = time.plus(&of.ok_or_else(gone)?);
         }
-        let passed = self.bed.arrived()?.unwrap_or_else(|| self.taken.packets());
+        let passed = self.bed.counted()?.unwrap_or_else(|| self.taken.packets());
         Ok(Reading { at_ns: monotonic_ns(), offered: self.tally.get(), passed, time })
     }
 }

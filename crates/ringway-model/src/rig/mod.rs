@@ -28,5 +28,5 @@ pub mod sampled;
 pub mod session;
 pub mod tally;
 
-pub use bed::{Bed, Cpus};
+pub use bed::{Bed, Count, Cpus};
 pub use measure::{Length, measure};

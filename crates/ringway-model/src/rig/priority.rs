@@ -1,13 +1,10 @@
-//! The threads of a measurement go before others, where this process may say so: other work disturbs them less.
+//! The threads of a measurement run before others, where this process may say so: other work disturbs them less.
 
-use rustix::process::{Pid, setpriority_process};
+use ringway_sys::realtime::run_first;
 
-/// The priority of the threads of a measurement: below it are the kernel's threads only.
-const NICE: i32 = -19;
-
-/// Puts a thread before others. Without the right to do so it stays where it was, and its share of the CPU says how it fared.
+/// Has a thread run before others. Without the right to do so it stays where it was, and its share of the CPU says how it fared.
 pub(super) fn raise(thread: i32) {
-    let _ = setpriority_process(Pid::from_raw(thread), NICE);
+    let _ = run_first(thread);
 }
 
 /// The same of the calling thread.

@@ -58,7 +58,7 @@ pub(in super::super) struct Args {
     order: FlowOrder,
 
     /// Frames that the generator hands over at a time
-    #[arg(long, value_name = "N", default_value_t = 64, help_heading = FRAMES)]
+    #[arg(long, value_name = "N", default_value_t = 256, help_heading = FRAMES)]
     burst: u32,
 
     /// Packets a second offered [default: as many as the generator can]
@@ -98,7 +98,7 @@ pub(in super::super) struct Args {
 const SIZES: [f64; 8] = [64.0, 128.0, 256.0, 512.0, 768.0, 1024.0, 1280.0, 1518.0];
 
 /// Flows, and routes.
-const FLOWS: [f64; 8] = [1.0, 256.0, 1024.0, 4096.0, 16_384.0, 65_536.0, 262_144.0, 1_048_576.0];
+const FLOWS: [f64; 10] = [1.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16_384.0, 65_536.0, 262_144.0, 1_048_576.0];
 
 /// Shares of the maximum rate.
 const RATES: [f64; 10] = [0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0, 1.25, 1.6, 2.0];
