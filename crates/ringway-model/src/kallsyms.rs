@@ -1,4 +1,4 @@
-//! Functions of the kernel by address, from /proc/kallsyms: its own, those of modules and of eBPF programs.
+//! Functions of the kernel by address, from /proc/kallsyms: its own, modules', and eBPF programs'.
 
 use std::fs;
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod fit;
+pub mod flame;
 pub mod group;
 mod kallsyms;
 pub mod model;
@@ -14,6 +15,8 @@ pub mod sample;
 pub mod sweep;
 pub mod symbol;
 pub mod table;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod vantage;
 

@@ -17,14 +17,14 @@ pub(super) struct GroupsArg {
 }
 
 impl GroupsArg {
-    /// The groups that were asked for, or those that fit a profile.
+    /// The groups that were asked for, or what a profile was recorded for.
     pub(super) fn of(&self, profile: &Profile) -> Result<Groups, Failure> {
         let name = self.groups.as_deref().or(profile.about.groups.as_deref()).unwrap_or("linux");
         groups(name)
     }
 }
 
-/// Groups by the name of those that ship, or by their file.
+/// Groups that ship, by their name, or a file.
 pub(super) fn groups(name: &str) -> Result<Groups, Failure> {
     let wrong = |what: &dyn std::fmt::Display| {
         let all: Vec<_> = names().collect();

@@ -1,7 +1,9 @@
 //! `ringway prof`: where the cycles of a packet go, and what they allow.
 
 mod counter;
+mod diff;
 mod files;
+mod flame;
 mod model;
 mod predict;
 mod record;
@@ -25,6 +27,8 @@ pub(crate) struct Args {
 enum Command {
     Record(Box<record::Args>),
     Model(model::Args),
+    Flame(flame::Args),
+    Diff(diff::Args),
     Sweep(Box<sweep::Args>),
     Predict(predict::Args),
     Whatif(whatif::Args),
@@ -38,6 +42,8 @@ it. So the cost of a packet splits into groups, such as RX, routing and free. No
 Examples:
   ringway prof record --cpu 0 --packets eth1:tx -o a.prof   # Linux forwards on CPU 0, packets leave by eth1
   ringway prof model a.prof                                  # cycles a packet, by group
+  ringway prof flame a.prof -o a.svg                         # a flame graph in the colours of the groups
+  ringway prof diff a.prof b.prof                            # what changed, and whether it is more than chance
   ringway prof sweep sizes.json --dut linux-forward --over size   # the cost by frame size
   ringway prof predict sizes.json --at 300                   # the rate of a size between
   ringway prof whatif --paper 64 routing=-50%                # what a change would bring";
@@ -46,6 +52,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Record(args) => record::run(args),
         Command::Model(args) => model::run(args),
+        Command::Flame(args) => flame::run(args),
+        Command::Diff(args) => diff::run(args),
         Command::Sweep(args) => sweep::run(args),
         Command::Predict(args) => predict::run(args),
         Command::Whatif(args) => whatif::run(args),

@@ -1,15 +1,17 @@
 //! `ringway prof model`: the cost of a packet by groups of functions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ringway_model::group::Attribution;
 use ringway_model::profile::Profile;
+use ringway_model::table::page::{Entry, page};
 use ringway_model::table::{Costs, text};
 use serde_json::{Value, json};
 
-use super::files::{GroupsArg, profile};
+use super::files::{GroupsArg, Page, profile, write};
 use crate::failure::Failure;
 use crate::options::Json;
+use crate::words;
 
 /// Print the cost of a packet by groups of functions, with error bars
 #[derive(Debug, clap::Args)]
@@ -23,6 +25,9 @@ pub(super) struct Args {
     groups: GroupsArg,
 
     #[command(flatten)]
+    page: Page,
+
+    #[command(flatten)]
     json: Json,
 }
 
@@ -33,32 +38,59 @@ and core cycles are ticks times the measured ratio. Functions that no rule names
 Examples:
   ringway prof model ringway.prof                    # with the groups it was recorded for
   ringway prof model --groups my.groups a.prof       # with groups of your own
+  ringway prof model --page sizes.html 64.prof 1500.prof   # a bar for each
   ringway prof model --json a.prof | jq '.profiles[].costs.total'";
 
+/// A profile with its costs.
+struct Modelled {
+    name: String,
+    profile: Profile,
+    about_groups: String,
+    costs: Costs,
+    found: Attribution,
+}
+
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let (mut texts, mut objects) = (Vec::new(), Vec::new());
-    for path in &args.files {
-        let profile = profile(path)?;
-        let groups = args.groups.of(&profile)?;
-        let found = groups.attribute(&profile);
-        let costs = Costs::from_attribution(&profile.about, groups.name(), &found);
-        texts.push(format!(
-            "{}: {}\n{}",
-            path.display(),
-            groups.about(),
-            text::report(&profile.about, &costs, &found)
-        ));
-        objects.push(object(path, &profile, &costs, &found));
+    let all: Vec<Modelled> = args.files.iter().map(|path| modelled(args, path)).collect::<Result<_, _>>()?;
+    if let Some(path) = &args.page.page {
+        let entry = |m: &'_ Modelled| Entry {
+            name: &m.name,
+            about: &m.profile.about,
+            costs: &m.costs,
+            found: &m.found,
+        };
+        let entries: Vec<Entry<'_>> = all.iter().map(entry).collect();
+        write(path, &page("Cycles a packet", &words::line(), &entries))?;
     }
+    let text = |m: &Modelled| {
+        format!("{}: {}\n{}", m.name, m.about_groups, text::report(&m.profile.about, &m.costs, &m.found))
+    };
+    let texts: Vec<String> = all.iter().map(text).collect();
+    let objects: Vec<Value> = all.iter().map(object).collect();
     Ok(args.json.console().result(texts.join("\n").trim_end(), &json!({ "profiles": objects }))?)
 }
 
-fn object(path: &std::path::Path, profile: &Profile, costs: &Costs, found: &Attribution) -> Value {
-    let unruled: Vec<Value> = found
-        .unruled
-        .iter()
-        .take(100)
+fn modelled(args: &Args, path: &Path) -> Result<Modelled, Failure> {
+    let profile = profile(path)?;
+    let groups = args.groups.of(&profile)?;
+    let found = groups.attribute(&profile);
+    let costs = Costs::from_attribution(&profile.about, groups.name(), &found);
+    Ok(Modelled {
+        name: path.display().to_string(),
+        profile,
+        about_groups: groups.about().to_owned(),
+        costs,
+        found,
+    })
+}
+
+fn object(m: &Modelled) -> Value {
+    let unruled = m.found.unruled.iter().take(UNRULED);
+    let unruled: Vec<Value> = unruled
         .map(|u| json!({ "name": u.name, "file": u.file, "samples": u.samples, "other": u.other }))
         .collect();
-    json!({ "file": path, "about": profile.about, "costs": costs, "unruled": unruled })
+    json!({ "file": m.name, "about": m.profile.about, "costs": m.costs, "unruled": unruled })
 }
+
+/// So many functions without a rule are printed.
+const UNRULED: usize = 100;

@@ -9,7 +9,7 @@ use crate::stage::{Stage, programs};
 use crate::{perform, perform_named};
 
 /// Pages that show commands; docs/containers.md has a test program of its own.
-const PAGES: [&str; 20] = [
+const PAGES: [&str; 21] = [
     "README.md",
     "crates/ringway-bench/README.md",
     "crates/ringway-cli/README.md",
@@ -24,6 +24,7 @@ const PAGES: [&str; 20] = [
     "docs/modules.md",
     "docs/netmap.md",
     "docs/ports.md",
+    "docs/profiling.md",
     "docs/rfc2544.md",
     "docs/rfc2889.md",
     "docs/router.md",
@@ -110,6 +111,14 @@ fn netmap() {
         Special::new("ringway run -- pkt-gen -i vale0:p1 -f rx", Says("p1")).needs(&["pkt-gen"]),
     ];
     perform(&stage, "docs/netmap.md", &special);
+}
+
+#[test]
+fn profiling() {
+    let Some(stage) = Stage::new(&["eth0", "eth1"]) else { return };
+    let short = "ringway prof record --cpu 0 --packets eth1:tx -t 1 -o a.prof";
+    let special = [Special::new("ringway prof record --cpu 0 --packets eth1:tx -t 10 -o a.prof", As(short))];
+    perform(&stage, "docs/profiling.md", &special);
 }
 
 #[test]

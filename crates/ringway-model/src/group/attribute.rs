@@ -54,7 +54,7 @@ pub struct Attribution {
 /// What a node of the tree belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    Column(usize),
+    Column(u8),
     Idle,
     Foreign,
 }
@@ -89,7 +89,7 @@ impl Groups {
             unruled: Vec::new(),
             of_node,
         };
-        let other = all.groups.len() - 1;
+        let other = all.groups.len() as u8 - 1;
         for (node, part) in profile.tree.nodes().iter().zip(&all.of_node) {
             match *part {
                 Part::Idle => all.idle += node.samples,
@@ -100,8 +100,8 @@ impl Groups {
                         _ => other,
                     };
                     all.path += node.samples;
-                    all.groups[column].by_stack += node.samples;
-                    all.groups[flat].flat += node.samples;
+                    all.groups[usize::from(column)].by_stack += node.samples;
+                    all.groups[usize::from(flat)].flat += node.samples;
                 }
             }
         }
@@ -121,7 +121,7 @@ impl Groups {
         let (mut inherited, mut parts) =
             (Vec::<Inherited>::with_capacity(nodes.len()), Vec::with_capacity(nodes.len()));
         let top = Inherited { nearest: None, inside: !self.has_path(), idle: false };
-        let other = self.columns().count() - 1;
+        let other = self.columns().count() as u8 - 1;
         for node in nodes {
             let above = node.parent.map_or(top, |parent| inherited[parent as usize]);
             let own = ruled[node.frame as usize];
@@ -149,7 +149,7 @@ impl Attribution {
     #[must_use]
     pub fn group_of(&self, node: usize) -> &str {
         match self.of_node.get(node) {
-            Some(&Part::Column(column)) => &self.groups[column].group,
+            Some(&Part::Column(column)) => &self.groups[usize::from(column)].group,
             Some(Part::Idle) => super::IDLE,
             Some(Part::Foreign) => super::FOREIGN,
             None => OTHER,
@@ -163,7 +163,7 @@ impl Attribution {
     }
 }
 
-fn unruled(profile: &Profile, ruled: &[Ruled], parts: &[Part], other: usize) -> Vec<Unruled> {
+fn unruled(profile: &Profile, ruled: &[Ruled], parts: &[Part], other: u8) -> Vec<Unruled> {
     let mut found: HashMap<u32, (u64, u64)> = HashMap::new();
     for (node, part) in profile.tree.nodes().iter().zip(parts) {
         if let Part::Column(column) = *part
@@ -187,27 +187,7 @@ fn unruled(profile: &Profile, ruled: &[Ruled], parts: &[Part], other: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{About, Builder};
-    use crate::symbol::Kind;
-
-    /// A profile of stacks, whose words are functions behind a thread.
-    pub(crate) fn profile(stacks: &[(&str, u64)]) -> Profile {
-        let (mut frames, mut tree) = (Vec::<Frame>::new(), Builder::default());
-        for (stack, samples) in stacks {
-            let mut number = |(n, word): (usize, &str)| {
-                let kind = if n == 0 { Kind::Thread } else { Kind::Kernel };
-                let file = if word == "idle" { "0".into() } else { String::new() };
-                let frame = Frame { kind, name: word.to_owned(), file };
-                frames.iter().position(|f| *f == frame).unwrap_or_else(|| {
-                    frames.push(frame);
-                    frames.len() - 1
-                }) as u32
-            };
-            let stack: Vec<u32> = stack.split(' ').enumerate().map(&mut number).collect();
-            tree.add(&stack, *samples);
-        }
-        Profile { about: About::default(), frames, tree: tree.done() }
-    }
+    use crate::testing::profile;
 
     const RULES: &str =
         "path ^poll$\nRX ^poll$\nfree ^free$\nrouting ^route$\nforeign ^tick$\nidle ^halt$\n- ^free_helper$";

@@ -30,7 +30,7 @@ pub struct Groups {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gives {
     /// It has a group, by its column.
-    Column(usize),
+    Column(u8),
     /// It is no part of the path: idle, or foreign.
     Idle,
     /// As above.
@@ -186,7 +186,7 @@ fn gives(group: &str, columns: &[String]) -> Gives {
         "-" => Gives::Nothing,
         IDLE => Gives::Idle,
         FOREIGN => Gives::Foreign,
-        group => Gives::Column(columns.iter().position(|c| c == group).unwrap_or(columns.len() - 1)),
+        group => Gives::Column(columns.iter().position(|c| c == group).unwrap_or(columns.len() - 1) as u8),
     }
 }
 

@@ -1,8 +1,5 @@
 //! Equal beginnings of stacks are one path of a tree.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 /// A call of a function by the path of callers above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node {
@@ -22,19 +19,26 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree of nodes, of which each parent stands before its children. `None` when that does not hold, when a node names a frame that
-    /// is not below `frames`, or when the samples add up to more than 64 bits.
+    /// A tree of nodes in depth-first order. `None` when they are in another order, when a node names a frame that is not below `frames`, or
+    /// when the samples add up to more than 64 bits.
     pub(super) fn of(nodes: Vec<Node>, frames: usize) -> Option<Self> {
-        let mut samples = 0u64;
+        let (mut samples, mut path) = (0u64, Vec::<u32>::new());
         for (n, node) in nodes.iter().enumerate() {
-            let in_order = node.parent.is_none_or(|parent| (parent as usize) < n);
-            samples =
-                samples.checked_add(node.samples).filter(|_| in_order && (node.frame as usize) < frames)?;
+            match node.parent {
+                None => path.clear(),
+                Some(parent) => {
+                    while *path.last()? != parent {
+                        path.pop();
+                    }
+                }
+            }
+            path.push(u32::try_from(n).ok()?);
+            samples = samples.checked_add(node.samples).filter(|_| (node.frame as usize) < frames)?;
         }
         Some(Self { nodes, samples })
     }
 
-    /// All nodes, callers first.
+    /// All nodes, depth first: behind a caller comes what it calls, with all that is below.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
@@ -46,71 +50,124 @@ impl Tree {
         self.samples
     }
 
-    /// Samples of each node with all that it calls.
+    /// How many nodes each node has with all that are below it.
     #[must_use]
-    pub fn totals(&self) -> Vec<u64> {
-        let mut totals: Vec<u64> = self.nodes.iter().map(|node| node.samples).collect();
+    pub fn sizes(&self) -> Vec<u32> {
+        let mut sizes = vec![1u32; self.nodes.len()];
         for n in (0..self.nodes.len()).rev() {
             if let Some(parent) = self.nodes[n].parent {
-                totals[parent as usize] += totals[n];
+                sizes[parent as usize] += sizes[n];
             }
         }
-        totals
+        sizes
     }
 }
 
 /// Makes a tree of stacks.
 #[derive(Debug, Default)]
 pub struct Builder {
-    tree: Tree,
-    children: HashMap<u64, u32, BuildHasherDefault<Mix>>,
+    frames: Vec<u32>,
+    stacks: Vec<Stack>,
+}
+
+/// A stack: its part of the frames, and its samples.
+#[derive(Debug, Clone, Copy)]
+struct Stack {
+    start: usize,
+    len: u32,
+    samples: u64,
+}
+
+/// Stacks that have the frames above `depth` in common, and are children of a node.
+struct Task {
+    stacks: std::ops::Range<usize>,
+    depth: u32,
+    parent: Option<u32>,
 }
 
 impl Builder {
     /// Adds samples of a stack, whose frames go from the thread down to the sampled function.
     pub fn add(&mut self, frames: &[u32], samples: u64) {
-        let Some(last) = frames.iter().fold(None, |parent, &frame| Some(self.child(parent, frame))) else {
+        if !frames.is_empty() {
+            self.stacks.push(Stack { start: self.frames.len(), len: frames.len() as u32, samples });
+            self.frames.extend_from_slice(frames);
+        }
+    }
+
+    /// The tree. Stacks are sorted by one frame at a time, and only as far down as they are alike.
+    #[must_use]
+    pub fn done(mut self) -> Tree {
+        let mut tree = Tree::default();
+        let mut keys = Vec::new();
+        let mut tasks = vec![Task { stacks: 0..self.stacks.len(), depth: 0, parent: None }];
+        while let Some(task) = tasks.pop() {
+            if let [lone] = &self.stacks[task.stacks.clone()] {
+                self.chain(*lone, &task, &mut tree);
+            } else {
+                self.node(task, &mut keys, &mut tree, &mut tasks);
+            }
+        }
+        tree
+    }
+
+    /// The node that all stacks of a task have at its depth, and tasks for what is below. Stacks that differ there become tasks of their own.
+    fn node(&mut self, task: Task, keys: &mut Vec<(u32, Stack)>, tree: &mut Tree, tasks: &mut Vec<Task>) {
+        let Task { stacks, depth, parent } = task;
+        let frame = |frames: &[u32], stack: &Stack| frames[stack.start + depth as usize];
+        let Some(first) = self.stacks.get(stacks.start).map(|stack| frame(&self.frames, stack)) else {
             return;
         };
-        let node = &mut self.tree.nodes[last as usize];
-        node.samples = node.samples.saturating_add(samples);
-        self.tree.samples = self.tree.samples.saturating_add(samples);
-    }
-
-    /// The node of a call, made if it is the first one.
-    fn child(&mut self, parent: Option<u32>, frame: u32) -> u32 {
-        let next = self.tree.nodes.len() as u32;
-        let above = parent.map_or(0, |p| u64::from(p) + 1);
-        let number = *self.children.entry(above << 32 | u64::from(frame)).or_insert(next);
-        if number == next {
-            self.tree.nodes.push(Node { parent, frame, samples: 0 });
+        if !self.stacks[stacks.clone()].iter().all(|stack| frame(&self.frames, stack) == first) {
+            keys.clear();
+            keys.extend(self.stacks[stacks.clone()].iter().map(|stack| (frame(&self.frames, stack), *stack)));
+            keys.sort_unstable_by_key(|key| key.0);
+            let at = tasks.len();
+            let mut start = stacks.start;
+            for run in keys.chunk_by(|a, b| a.0 == b.0) {
+                let end = start + run.len();
+                self.stacks[start..end].iter_mut().zip(run).for_each(|(to, key)| *to = key.1);
+                tasks.push(Task { stacks: start..end, depth, parent });
+                start = end;
+            }
+            return tasks[at..].reverse();
         }
-        number
+        // Stacks that end here come first.
+        let number = tree.push(parent, first);
+        let mut below = stacks.start;
+        for n in stacks.clone() {
+            if self.stacks[n].len == depth + 1 {
+                tree.count(number, self.stacks[n].samples);
+                self.stacks.swap(below, n);
+                below += 1;
+            }
+        }
+        if below < stacks.end {
+            tasks.push(Task { stacks: below..stacks.end, depth: depth + 1, parent: Some(number) });
+        }
     }
 
-    /// The tree.
-    #[must_use]
-    pub fn done(self) -> Tree {
-        self.tree
+    /// The rest of a stack that no other is like.
+    fn chain(&self, stack: Stack, task: &Task, tree: &mut Tree) {
+        let mut parent = task.parent;
+        for depth in task.depth..stack.len {
+            parent = Some(tree.push(parent, self.frames[stack.start + depth as usize]));
+        }
+        if let Some(last) = parent {
+            tree.count(last, stack.samples);
+        }
     }
 }
 
-/// Spreads keys that are numbers already. Frames and nodes are numbered in the order of their coming, so nobody chooses keys that collide.
-#[derive(Debug, Default)]
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&b| self.write_u64(b.into()));
+impl Tree {
+    fn push(&mut self, parent: Option<u32>, frame: u32) -> u32 {
+        self.nodes.push(Node { parent, frame, samples: 0 });
+        self.nodes.len() as u32 - 1
     }
 
-    fn write_u64(&mut self, n: u64) {
-        let n = (self.0 ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = n ^ n >> 32;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
+    fn count(&mut self, node: u32, samples: u64) {
+        let own = &mut self.nodes[node as usize].samples;
+        *own = own.saturating_add(samples);
+        self.samples = self.samples.saturating_add(samples);
     }
 }
 
@@ -148,8 +205,12 @@ mod tests {
             let tree = builder.done();
             prop_assert_eq!(stacks(&tree), model);
             prop_assert_eq!(Tree::of(tree.nodes.clone(), 4), Some(tree.clone()));
-            let roots = tree.nodes.iter().zip(tree.totals()).filter(|(node, _)| node.parent.is_none());
-            prop_assert_eq!(roots.map(|(_, total)| total).sum::<u64>(), tree.samples());
+            let roots = tree.nodes.iter().zip(tree.sizes()).filter(|(node, _)| node.parent.is_none());
+            prop_assert_eq!(roots.map(|(_, size)| size as usize).sum::<usize>(), tree.nodes.len());
+            let mut calls: Vec<_> = tree.nodes.iter().map(|n| (n.parent, n.frame)).collect();
+            calls.sort_unstable();
+            calls.dedup();
+            prop_assert_eq!(calls.len(), tree.nodes.len(), "no call is there twice");
         }
     }
 
@@ -160,5 +221,9 @@ mod tests {
         assert!(Tree::of(vec![node(None, 1, 1)], 1).is_none(), "no such frame");
         assert!(Tree::of(vec![node(None, 0, u64::MAX), node(None, 0, 1)], 1).is_none(), "too many samples");
         assert!(Tree::of(vec![node(None, 0, u64::MAX), node(None, 0, 0)], 1).is_some());
+        assert!(
+            Tree::of(vec![node(None, 0, 1), node(None, 0, 1), node(Some(0), 0, 1)], 1).is_none(),
+            "not depth first"
+        );
     }
 }

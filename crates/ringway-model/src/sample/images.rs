@@ -75,7 +75,7 @@ pub struct Images {
 }
 
 impl Images {
-    /// So many executions of programs are told apart.
+    /// So many executions of programs have an image of their own.
     pub const MOST: usize = 1 << 16;
     /// So many mappings of a process are kept.
     const MOST_MAPPINGS: usize = 1 << 14;

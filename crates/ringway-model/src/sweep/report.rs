@@ -112,12 +112,22 @@ pub fn text(sweep: &Sweep, results: &[Measured]) -> String {
         .map(|m| row(sweep, m).into_iter().chain(groups.iter().map(|g| cost(m, g))).collect())
         .collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    format!(
-        "{}\n{}{}",
-        head(sweep),
-        table(&heads, &rows),
-        if sweep.partial { "Partial: runs are missing.\n" } else { "" }
-    )
+    let partial = if sweep.partial { "Partial: runs are missing.\n" } else { "" };
+    format!("{}\n{}{}{partial}", head(sweep), table(&heads, &rows), short_of(results).unwrap_or_default())
+}
+
+/// Part of a rate below which the generator did not offer it.
+const OFFERED: f64 = 0.9;
+
+/// Points at which the generator was too slow for what it was to offer.
+fn short_of(results: &[Measured]) -> Option<String> {
+    let short = results.iter().filter(|m| m.point.offered.is_some_and(|pps| m.offered_pps < OFFERED * pps));
+    match short.count() {
+        0 => None,
+        n => Some(format!(
+            "At {n} points the generator offered less than it was to: the rates that it offered count. A larger --burst offers more.\n"
+        )),
+    }
 }
 
 /// What stands next to every number.
@@ -164,6 +174,9 @@ mod tests {
         let rates = sweep(Swept::Rate, &[(500_000.0, 1000.0)]);
         let mut found = results(&rates);
         assert_eq!(value(Swept::Rate, &found[0]), "0.500 M");
+        assert_eq!(short_of(&found), None);
+        found[0].offered_pps = 100.0;
+        assert!(text(&rates, &found).contains("At 1 points the generator offered less"));
         found[0].point.offered = None;
         assert_eq!(value(Swept::Rate, &found[0]), "max");
     }

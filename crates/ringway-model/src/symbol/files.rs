@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use blazesym::Pid;
 use blazesym::symbolize::source::{Elf, Process, Source};
-use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
+use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
 
+use super::qualified::qualified;
 use crate::sample::Mapping;
 
 /// Reads files and keeps what it has read.
@@ -55,8 +56,11 @@ impl Files {
 }
 
 fn names(sym: &Sym<'_>) -> Vec<String> {
-    let inlined = sym.inlined.iter().rev().map(|f| f.name.to_string());
-    inlined.chain([sym.name.to_string()]).collect()
+    let whole = |name: &str, at: Option<&CodeInfo<'_>>| {
+        qualified(name, at.and_then(|c| c.dir.as_deref()), at.and_then(|c| c.file.to_str()))
+    };
+    let inlined = sym.inlined.iter().rev().map(|f| whole(&f.name, f.code_info.as_ref()));
+    inlined.chain([whole(&sym.name, sym.code_info.as_deref())]).collect()
 }
 
 /// The file that was mapped: by its path, if it still is that file, or else by the mapping of the process, if that lives.

@@ -5,11 +5,13 @@
 //! | `kernel` | addresses of the kernel and of eBPF programs |
 //! | `files` | addresses in binaries and libraries, by symbols and debug data; the kernel's page of functions |
 //! | `perf_map` | addresses of code that a process wrote itself |
+//! | `qualified` | whole names for functions of Rust that were inlined |
 //! | `resolver` | asks them in turn, and counts what stays without a name |
 
 mod files;
 mod kernel;
 mod perf_map;
+mod qualified;
 mod resolver;
 
 pub use resolver::{Gaps, Resolver};

@@ -17,7 +17,7 @@ pub struct Gaps {
     pub unknown: u64,
     /// Samples whose chain of callers leads to no code: a caller was built without frame pointers.
     pub cut: u64,
-    /// Samples with a nameless function, by its file.
+    /// Samples in a nameless function, by its file.
     pub files: BTreeMap<String, u64>,
 }
 
@@ -81,14 +81,14 @@ impl<'a> Resolver<'a> {
     /// The frames of a stack from its thread down to the sampled function.
     pub fn frames_of(&mut self, stack: &Stack) -> Vec<u32> {
         let mut found = Vec::with_capacity(stack.addresses.len() + 1);
-        let mut nameless = None;
+        let mut nameless: Option<u32> = None;
         for (n, &address) in stack.addresses.iter().enumerate() {
             // All but the first are addresses of return, behind the call.
             let at = address - u64::from(n > 0 && address > 0);
             match self.place(stack.image, at, n < stack.kernel) {
                 Place::Frames(frames) => found.extend(frames),
                 Place::Nameless(frame) => {
-                    nameless = Some(frame);
+                    nameless = nameless.or(Some(frame));
                     found.push(frame);
                 }
                 Place::Nowhere => {
@@ -99,7 +99,10 @@ impl<'a> Resolver<'a> {
         }
         if let Some(frame) = nameless {
             self.gaps.unknown += stack.count;
-            *self.gaps.files.entry(self.frames[frame as usize].file.clone()).or_default() += stack.count;
+            // Callers without names do little harm: a library starts its threads by one.
+            if found.first() == Some(&frame) {
+                *self.gaps.files.entry(self.frames[frame as usize].file.clone()).or_default() += stack.count;
+            }
         }
         found.push(self.thread(stack.tid));
         found.reverse();

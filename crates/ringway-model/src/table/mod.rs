@@ -3,9 +3,14 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `costs` | from a profile and groups to cycles a packet |
+//! | `compare` | what changed between two profiles |
+//! | [`page`] | a page with stacked bars |
 //! | [`text`] | tables for terminals |
 
+mod compare;
 mod costs;
+pub mod page;
 pub mod text;
 
+pub use compare::{Change, changes, is_in_ticks};
 pub use costs::{Cost, Costs, interval};

@@ -2,7 +2,7 @@
 
 use ringway_tester::report::text::{grouped, table};
 
-use super::Costs;
+use super::{Change, Costs, is_in_ticks};
 use crate::group::{Attribution, Unruled};
 use crate::profile::About;
 
@@ -155,4 +155,26 @@ fn gaps(about: &About) -> String {
     );
     about.notes.iter().for_each(|note| out += &format!("note: {note}\n"));
     out
+}
+
+/// What changed, a line for each group.
+#[must_use]
+pub fn changes(costs: &[Costs; 2], changes: &[Change]) -> String {
+    let ticks = is_in_ticks(&costs[0], &costs[1]);
+    let number = |n: f64| if ticks { format!("{n:.0}") } else { format!("{:.2}", n * 100.0) };
+    let row = |c: &Change| {
+        let error = c.before_error + c.after_error;
+        let verdict = if c.significant { "changed" } else { "within chance" };
+        let signed =
+            format!("{}{}", if c.after >= c.before { "+" } else { "-" }, number((c.after - c.before).abs()));
+        vec![c.group.clone(), number(c.before), number(c.after), signed, number(error), verdict.to_owned()]
+    };
+    let mut rows: Vec<Vec<String>> = changes.iter().map(row).collect();
+    if let (true, Some(before), Some(after)) = (ticks, costs[0].total, costs[1].total) {
+        let signed = format!("{:+.0}", after - before);
+        rows.push(vec!["total".into(), number(before), number(after), signed, String::new(), String::new()]);
+    }
+    let unit = if ticks { costs[1].unit.clone() } else { "share %".to_owned() };
+    let head = format!("{unit}, n = {} and {}\n", grouped(costs[0].samples), grouped(costs[1].samples));
+    head + &table(&["group", "before", "after", "change", "+-", ""], &rows)
 }
