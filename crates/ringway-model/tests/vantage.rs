@@ -49,6 +49,11 @@ fn the_bridge_of_the_kernel() {
 }
 
 #[test]
+fn the_switch_of_ringway() {
+    each_place(DutKind::RingwaySwitch);
+}
+
+#[test]
 fn the_router_of_ringway() {
     each_place(DutKind::RingwayRouter);
 }

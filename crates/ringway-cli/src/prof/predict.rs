@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ringway_model::paper;
 use ringway_model::predict::held_out::at;
-use ringway_model::predict::{from_part, leave_one_out, report};
+use ringway_model::predict::{from_part, leave_one_out, page, report};
 use ringway_model::sweep::Sweep;
 use ringway_tester::report::text::table;
 use serde_json::json;
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let (text, object) = (report::text(&sweep, &found, &new), report::json(&sweep, &found, &new));
     Console { json: args.json }.result(text.trim_end(), &object)?;
     match &args.page {
-        Some(page) => write(page, &report::page(&sweep, &found, &words::line())),
+        Some(file) => write(file, &page::html(&sweep, &found, &words::line())),
         None => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use ringway_model::rig::{Bed, Cpus, Length};
 use ringway_model::sweep::Point;
 use ringway_model::time::Clock;
 use ringway_model::vantage::report::{self, About};
-use ringway_model::vantage::{cuts, run as measure};
+use ringway_model::vantage::{cuts, page, run as measure};
 use ringway_tester::Fault;
 use ringway_tester::dut::{Backend, DutKind};
 
@@ -23,7 +23,7 @@ use crate::{stop, words};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Device, set up in namespaces of its own: linux-forward, linux-bridge or ringway-router
+    /// Device, set up in namespaces of its own: linux-forward, linux-bridge, ringway-router or ringway-switch
     #[arg(long, value_name = "DEVICE", value_parser = kinds())]
     dut: DutKind,
 
@@ -89,7 +89,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     Console { json: args.json }.result(text.trim_end(), &report::json(&about, &rounds))?;
     about.conditions.warning().iter().for_each(|warning| note(&format!("Careful: {warning}")));
     match &args.page {
-        Some(page) => write(page, &report::page(&about, &rounds, &words::line())),
+        Some(file) => write(file, &page::html(&about, &rounds, &words::line())),
         None => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! What all points of a round have in common, taken out.
 //!
 //! On a machine that others share, a round of a sweep is slower than another as a whole. Each round measures all points, so the
-//! common part can be told from that of the points: it is the median, over the points, of value over the point's median.
+//! common part stands apart from the points: it is the median, over the points, of value over the point's median.
 
 use std::collections::HashMap;
 

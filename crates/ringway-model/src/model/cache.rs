@@ -1,7 +1,7 @@
 //! The cost of a lookup in a structure that may be larger than the caches.
 //!
-//! Addresses are drawn from the whole structure. Of a structure of `W` bytes a cache of `S` bytes holds the part `S / W`, so that part of the
-//! accesses ends there, and the rest at a level further out.
+//! Addresses are drawn from the whole structure. Of a structure of `W` bytes a cache of `S` bytes holds the part `S / W`. That part
+//! of the accesses ends there, and the rest at a level further out.
 
 use serde::{Deserialize, Serialize};
 

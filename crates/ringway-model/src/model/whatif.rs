@@ -73,7 +73,7 @@ impl FromStr for Change {
 /// The costs after all changes.
 ///
 /// # Errors
-/// The name of a group that the costs do not have, with the names of those that they have.
+/// The name of a group that the costs do not have, with the names of the groups there.
 pub fn changed(costs: &Costs, changes: &[Change]) -> Result<Costs, String> {
     let mut new = costs.clone();
     for change in changes {

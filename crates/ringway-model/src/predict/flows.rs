@@ -1,7 +1,7 @@
 //! Flows and routes: caches, and packets that repeat the flow before them.
 //!
 //! A packet of the same flow as the one before it costs less: kernels reuse its route, and all that it touches is in the nearest cache. The order of
-//! packets says how often that happens, so its part can be told from that of the lookups.
+//! packets says how often that happens, so its part stands apart from the lookups.
 
 use serde::Serialize;
 

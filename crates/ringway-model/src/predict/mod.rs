@@ -6,12 +6,12 @@
 //! | [`flows`] | flows and routes: caches, and packets that repeat the flow before them |
 //! | [`held_out`] | predicted against measured: each point left out in turn, or all but a part |
 //! | [`whatif`] | a change of groups as a page |
-//! | [`report`], `page` | predictions for people, for programs and as a page |
+//! | [`report`], [`page`] | predictions for people, for programs and as a page |
 
 pub mod curve;
 pub mod flows;
 pub mod held_out;
-mod page;
+pub mod page;
 pub mod report;
 pub mod whatif;
 

@@ -11,7 +11,8 @@ use super::{Kind, Prediction};
 use crate::sweep::Sweep;
 
 /// The whole page.
-pub(super) fn html(sweep: &Sweep, found: &Prediction, command: &str) -> String {
+#[must_use]
+pub fn html(sweep: &Sweep, found: &Prediction, command: &str) -> String {
     let title = format!("Predicted and measured over {}", found.swept);
     let lines = [errors("between points", found.between), errors("at the ends", found.beyond)];
     let labels: Vec<String> =

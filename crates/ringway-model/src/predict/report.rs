@@ -1,19 +1,13 @@
-//! Predictions for people, for programs and as a page.
+//! Predictions for people and for programs.
 
 use serde_json::{Value, json};
 
-use super::{Kind, Predicted, Prediction, page};
+use super::{Kind, Predicted, Prediction};
 use crate::fit::errors::Errors;
 use crate::sweep::{Point, Sweep, Swept};
 use ringway_tester::report::text::table;
 
-/// The page.
-#[must_use]
-pub fn page(sweep: &Sweep, found: &Prediction, command: &str) -> String {
-    page::html(sweep, found, command)
-}
-
-/// The predictions as one object, with those of loads that were not measured.
+/// The predictions as one object, with predictions for loads that were not measured.
 #[must_use]
 pub fn json(sweep: &Sweep, found: &Prediction, new: &[(Point, f64)]) -> Value {
     let new: Vec<Value> = new.iter().map(|(point, pps)| json!({ "point": point, "pps": pps })).collect();

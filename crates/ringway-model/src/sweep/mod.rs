@@ -7,13 +7,13 @@
 //! | [`spec`] | the device, the points and the rounds |
 //! | [`file`] | all of it with the results, as JSON |
 //! | [`result`] | medians with their intervals |
-//! | [`report`], `page`, [`bars`] | all of it for people, for programs and as a page |
+//! | [`report`], [`page`], [`bars`] | all of it for people, for programs and as a page |
 //!
 //! All of it is data. [`rig`](crate::rig) measures.
 
 pub mod bars;
 pub mod file;
-mod page;
+pub mod page;
 pub mod point;
 pub mod report;
 pub mod result;

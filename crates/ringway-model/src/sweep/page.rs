@@ -9,7 +9,8 @@ use super::report::{groups, heads, row, value};
 use super::{Measured, Sweep, Swept};
 
 /// The whole page.
-pub(super) fn html(sweep: &Sweep, results: &[Measured], command: &str) -> String {
+#[must_use]
+pub fn html(sweep: &Sweep, results: &[Measured], command: &str) -> String {
     let title = format!("Cost of a packet over {}", sweep.spec.swept);
     let labels = [
         format!("tier B: time of the thread that forwards, in {}", sweep.clock.unit()),

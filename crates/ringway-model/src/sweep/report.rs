@@ -1,15 +1,9 @@
-//! A sweep for people, for programs and as a page.
+//! A sweep for people and for programs.
 
 use serde_json::{Value, json};
 
-use super::{Measured, Sweep, Swept, page};
+use super::{Measured, Sweep, Swept};
 use ringway_tester::report::text::table;
-
-/// The page.
-#[must_use]
-pub fn page(sweep: &Sweep, results: &[Measured], command: &str) -> String {
-    page::html(sweep, results, command)
-}
 
 /// The results as one object.
 #[must_use]

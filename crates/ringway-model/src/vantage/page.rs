@@ -7,7 +7,8 @@ use super::{Rounds, stages};
 use crate::sweep::bars::{Bar, bars};
 
 /// The whole page.
-pub(super) fn html(about: &About, rounds: &Rounds, command: &str) -> String {
+#[must_use]
+pub fn html(about: &About, rounds: &Rounds, command: &str) -> String {
     let title = "Cost of a packet by stages";
     let labels = [
         format!("tier D: vantage points, in {}", about.clock.unit()),

@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
+use ringway::switch::{NicCut, NicOptions, NicPath, Switch};
 use ringway_lab::{Lab, LabError};
 use ringway_router::kernel::{Interface, Router, StopAfter};
 use ringway_sys::drop_all::{Place, drop_all};
@@ -28,6 +29,8 @@ enum At {
     Blackhole,
     /// By Ringway's router.
     Router(StopAfter),
+    /// By Ringway's switch.
+    Switch(NicCut),
     /// Nowhere.
     Whole,
 }
@@ -62,6 +65,15 @@ const RINGWAY_ROUTER: [Cut; 5] = [
     cut("full path", "send and sink", At::Whole),
 ];
 
+/// Ringway's switch by XDP.
+const RINGWAY_SWITCH: [Cut; 5] = [
+    cut("received", "receive in the driver", At::Switch(NicCut::Received)),
+    cut("checked", "check the frame", At::Switch(NicCut::Checked)),
+    cut("learned", "learn the sender", At::Switch(NicCut::Learned)),
+    cut("found", "look up the receiver", At::Switch(NicCut::Found)),
+    cut("full path", "count, send and sink", At::Whole),
+];
+
 /// The places of a device, the earliest first.
 ///
 /// # Errors
@@ -71,8 +83,9 @@ pub fn cuts(device: DutKind) -> Result<&'static [Cut], String> {
         DutKind::LinuxRouter => Ok(&LINUX_ROUTER),
         DutKind::LinuxBridge => Ok(&LINUX_BRIDGE),
         DutKind::RingwayRouter => Ok(&RINGWAY_ROUTER),
+        DutKind::RingwaySwitch => Ok(&RINGWAY_SWITCH),
         other => Err(format!(
-            "{other} has no places where packets can end; linux-forward, linux-bridge and ringway-router have"
+            "{other} has no places where packets can end; linux-forward, linux-bridge, ringway-router and ringway-switch have"
         )),
     }
 }
@@ -105,6 +118,10 @@ pub(super) fn hold(device: &Dut, cut: Cut) -> Result<Held, Fault> {
             stop_after(device, inside, stop)?;
             None
         }
+        At::Switch(cut) => {
+            switch_until(device, inside, cut)?;
+            None
+        }
     };
     Ok(Held { cut, _link: link })
 }
@@ -119,6 +136,7 @@ impl Held {
                 Ok(inside.ip(&format!("route add {ROUTE} via {NEIGHBOUR}"))?)
             }
             At::Router(_) => stop_after(device, inside, StopAfter::Whole),
+            At::Switch(_) => switch_until(device, inside, NicCut::Whole),
             // A program goes with its link.
             At::Drop(..) | At::Whole => Ok(()),
         }
@@ -152,13 +170,27 @@ fn stop_after(device: &Dut, inside: &Lab, stop: StopAfter) -> Result<(), Fault> 
     Ok(inside.run(|| Ok::<_, LabError>(join()))??)
 }
 
+/// Makes the first interface a port of the switch again, with a program that ends frames at a point.
+fn switch_until(device: &Dut, inside: &Lab, cut: NicCut) -> Result<(), Fault> {
+    let name = device.own().unwrap_or_default();
+    let join = || {
+        let switch = Switch::open(name)?;
+        switch.del_port("d0", true)?;
+        let options = NicOptions { path: NicPath::XdpUntil(cut), ..NicOptions::default() };
+        switch.add_nic_with("d0", &options).map(drop)
+    };
+    Ok(inside.run(|| Ok::<_, LabError>(join()))??)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_last_place_is_behind_everything() {
-        for device in [DutKind::LinuxRouter, DutKind::LinuxBridge, DutKind::RingwayRouter] {
+        for device in
+            [DutKind::LinuxRouter, DutKind::LinuxBridge, DutKind::RingwayRouter, DutKind::RingwaySwitch]
+        {
             let cuts = cuts(device).unwrap();
             assert!(cuts.len() > 3 && cuts.iter().filter(|c| c.at == At::Whole).count() <= 1);
             assert_eq!(cuts.last().map(|c| c.name), Some("full path"));

@@ -1,8 +1,8 @@
-//! Stages for people, for programs and as a page.
+//! Stages for people and for programs.
 
 use serde_json::{Value, json};
 
-use super::{Rounds, page, stages};
+use super::{Rounds, stages};
 use crate::time::Clock;
 use ringway_lab::Conditions;
 use ringway_tester::dut::DutKind;
@@ -21,15 +21,9 @@ pub struct About {
     pub clock: Clock,
 }
 
-/// Why stages of this tier differ from those of samples.
+/// Why stages of this tier differ from the groups of samples.
 pub(super) const CARE: &str = "Each place includes the release of the packet. Samples (tier B) show the release as a group of its own, so compare \
      sums of stages.";
-
-/// The page.
-#[must_use]
-pub fn page(about: &About, rounds: &Rounds, command: &str) -> String {
-    page::html(about, rounds, command)
-}
 
 /// The stages as one object.
 #[must_use]

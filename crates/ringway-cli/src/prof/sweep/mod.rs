@@ -9,7 +9,7 @@ use ringway_engine::Signals;
 use ringway_lab::Conditions;
 use ringway_model::rig::sampled::groups;
 use ringway_model::rig::{caches, session};
-use ringway_model::sweep::{Spec, Sweep, report, results};
+use ringway_model::sweep::{Spec, Sweep, page, report, results};
 use ringway_model::time::Clock;
 use ringway_tester::Fault;
 
@@ -92,6 +92,6 @@ fn show(args: &Args, sweep: &Sweep) -> Result<(), Failure> {
     if let Some(warning) = sweep.conditions.warning() {
         note(&format!("Careful: {warning}"));
     }
-    let Some(page) = &args.page else { return Ok(()) };
-    write(page, &report::page(sweep, &results, &words::line()))
+    let Some(file) = &args.page else { return Ok(()) };
+    write(file, &page::html(sweep, &results, &words::line()))
 }
