@@ -59,7 +59,10 @@ fn functions_of_ringway_have_names_and_groups() {
     let found = run(&["prof", "model", name(&profile), "--groups", "ports", "--json"]).json();
     let found = &found["profiles"][0];
     assert_eq!(found["about"]["gaps"]["files"]["ringway"], Value::Null, "{}", found["about"]["gaps"]);
-    assert_eq!(found["about"]["gaps"]["cut"], 0);
+    // The dynamic linker, at the start, keeps no frame pointers.
+    let (cut, all) =
+        (found["about"]["gaps"]["cut"].as_u64().unwrap(), found["costs"]["samples"].as_u64().unwrap());
+    assert!(cut * 20 <= all, "{cut} of {all} chains were cut");
     let groups = found["costs"]["groups"].as_array().unwrap();
     let share = |name: &str| groups.iter().find(|g| g["group"] == name).unwrap()["share"].as_f64().unwrap();
     assert!(share("TX") > 0.3, "{groups:?}");

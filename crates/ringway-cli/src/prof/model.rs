@@ -50,16 +50,16 @@ struct Modelled {
     found: Attribution,
 }
 
+impl Modelled {
+    fn entry(&self) -> Entry<'_> {
+        Entry { name: &self.name, about: &self.profile.about, costs: &self.costs, found: &self.found }
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let all: Vec<Modelled> = args.files.iter().map(|path| modelled(args, path)).collect::<Result<_, _>>()?;
     if let Some(path) = &args.page.page {
-        let entry = |m: &'_ Modelled| Entry {
-            name: &m.name,
-            about: &m.profile.about,
-            costs: &m.costs,
-            found: &m.found,
-        };
-        let entries: Vec<Entry<'_>> = all.iter().map(entry).collect();
+        let entries: Vec<Entry<'_>> = all.iter().map(Modelled::entry).collect();
         write(path, &page("Cycles a packet", &words::line(), &entries))?;
     }
     let text = |m: &Modelled| {

@@ -87,6 +87,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(name) = &args.groups {
         groups(name)?;
     }
+    let before = args.packets.as_ref().map(|counter| begin(counter, args.command.is_empty())).transpose()?;
     let signals = stop::signals()?;
     let conditions = Conditions::read();
     let clock = Clock::measure();
@@ -95,7 +96,6 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let recorder = Recorder::start(&options(args, held.as_ref()))?;
     note(&format!("prof: tier {}, {} Hz", recorder.tier(), args.frequency));
     recorder.notes().iter().for_each(|line| note(&format!("prof: {line}")));
-    let before = args.packets.as_ref().map(|counter| counter.read().unwrap_or(0));
     if let Some(held) = &held {
         held.release()?;
     }
@@ -167,13 +167,23 @@ fn wait(args: &Args, mut held: Option<&mut Held>, signals: &Signals) -> Result<O
 /// How often the counter and the command are looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// The count at the start. A command may make what counts.
+fn begin(counter: &Counter, is_there: bool) -> Result<u64, Failure> {
+    match counter.read() {
+        None if is_there => Err(uncounted(counter)),
+        count => Ok(count.unwrap_or(0)),
+    }
+}
+
+fn uncounted(counter: &Counter) -> Failure {
+    let what = "nobody counts there; name an interface of this network namespace, or a port, switch or router that you may read";
+    Failure::Other(format!("--packets {}: {what}", counter.text()))
+}
+
 /// The packets between two counts.
 fn packets(args: &Args, before: Option<u64>, after: Option<u64>) -> Result<Option<Packets>, Failure> {
     let Some(counter) = &args.packets else { return Ok(None) };
-    let Some(after) = after else {
-        let what = "nobody counts there; name an interface of this network namespace, or a port, switch or router that you may read";
-        return Err(Failure::Other(format!("--packets {}: {what}", counter.text())));
-    };
+    let after = after.ok_or_else(|| uncounted(counter))?;
     let count = after.saturating_sub(before.unwrap_or(0));
     Ok(Some(Packets { count, by: counter.text().to_owned() }))
 }

@@ -65,7 +65,7 @@ fn stripped(resolver: &Resolver<'_>) -> Option<String> {
         files.iter().take(5).map(|(file, samples)| format!("{file} ({samples} samples)")).collect();
     (!list.is_empty()).then(|| {
         format!(
-            "functions have no names in {}: install debug symbols, or build without stripping",
+            "functions have no names in {}; install debug symbols, or build without stripping",
             list.join(", ")
         )
     })

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ringway_sys::perf::own::OwnSample;
 use ringway_sys::perf::record::{KERNEL, MARKS, Record, Sample, USER, records};
 
 use super::images::Images;
@@ -67,6 +68,16 @@ impl Collector {
                 self.sample(&sample);
             }
         });
+    }
+
+    /// Takes what timers of own threads had.
+    pub(super) fn feed_own(&mut self, samples: &[OwnSample], lost: u64) {
+        self.lost = self.lost.saturating_add(lost);
+        for sample in samples {
+            let chain = [&[USER], &sample.chain[..]].concat();
+            let (pid, ip) = (std::process::id(), sample.chain.first().copied().unwrap_or(0));
+            self.sample(&Sample { ip, pid, tid: sample.tid, time: 0, cpu: 0, chain });
+        }
     }
 
     fn event(&mut self, record: Record) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use ringway_sys::perf::own::Timers;
 use ringway_sys::perf::ring::Ring;
 use ringway_sys::perf::{Counted, Event, Settings};
 use ringway_sys::{Error, Result};
@@ -22,6 +23,8 @@ pub(super) struct Events {
     pub(super) tier: Tier,
     pub(super) cpus: Vec<u32>,
     events: Vec<Event>,
+    /// Instead of events, where the kernel allows none.
+    pub(super) timers: Option<Timers>,
 }
 
 impl Events {
@@ -37,12 +40,27 @@ impl Events {
                 Ok(by_cpu) => {
                     let rings = rings(&by_cpu).map_err(|e| no_memory(&on, e))?;
                     let events = by_cpu.into_values().flatten().collect();
-                    return Ok((Self { tier, cpus, events }, rings));
+                    return Ok((Self { tier, cpus, events, timers: None }, rings));
                 }
                 Err(e) => refused = e,
             }
         }
-        Err(limits.refusal(&on, refused))
+        match Self::by_timers(options, cpus) {
+            Some(events) => Ok((events, Vec::new())),
+            None => Err(limits.refusal(&on, refused)),
+        }
+    }
+
+    /// Timers, if the target is threads of this process.
+    fn by_timers(options: &Options, cpus: Vec<u32>) -> Option<Self> {
+        let own = process_threads(std::process::id() as i32);
+        let threads = match &options.target {
+            Target::Threads(tids) if tids.iter().all(|tid| own.contains(tid)) => tids.clone(),
+            Target::Process(pid) if *pid == std::process::id() as i32 => own,
+            _ => return None,
+        };
+        let timers = Timers::start(&threads, options.frequency).ok()?;
+        Some(Self { tier: Tier::TIMERS, cpus, events: Vec::new(), timers: Some(timers) })
     }
 
     pub(super) fn enable(&self) -> io::Result<()> {
@@ -167,6 +185,15 @@ mod tests {
         assert_eq!(numbers("0-3,8\n"), [0, 1, 2, 3, 8]);
         assert_eq!(numbers("5"), [5]);
         assert_eq!(numbers("nonsense"), [0]);
+    }
+
+    #[test]
+    fn own_threads_have_timers_where_there_is_no_event() {
+        let own = Options::of(Target::Process(std::process::id() as i32));
+        let events = Events::by_timers(&own, vec![0]).unwrap();
+        assert!(events.tier.to_string().contains("timers of own threads, user part only"));
+        assert!(Events::by_timers(&Options::of(Target::Process(1)), vec![0]).is_none());
+        assert!(Events::by_timers(&Options::of(Target::Cpus(vec![0])), vec![0]).is_none());
     }
 
     #[test]

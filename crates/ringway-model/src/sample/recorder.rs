@@ -190,7 +190,11 @@ impl Recorder {
         let stolen = if matches!(self.options.target, Target::Cpus(_)) { steal_ns } else { 0 };
         Spent {
             elapsed_ns: after.at_ns.saturating_sub(self.before.at_ns),
-            time_ns: counted.ns.saturating_sub(stolen),
+            time_ns: if self.events.timers.is_some() {
+                threads.run_ns
+            } else {
+                counted.ns.saturating_sub(stolen)
+            },
             cycles: (self.events.tier.source == Source::Cycles).then_some(counted.count),
             steal_ns,
             wait_ns: threads.wait_ns,
@@ -237,6 +241,9 @@ fn read(events: &Events, mut rings: Vec<Ring>, epoll: &Epoll, stop: &AtomicBool)
             ring.take(bytes);
         }
         collector.feed(&bytes);
+        if let Some(timers) = &events.timers {
+            collector.feed_own(&timers.take(), timers.lost());
+        }
         if last {
             return collector;
         }

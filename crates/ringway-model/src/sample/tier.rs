@@ -15,6 +15,8 @@ pub enum Source {
     Cycles,
     /// A timer of the kernel: tier B. It can't hit code that holds interrupts off.
     Clock,
+    /// Timers of the threads themselves, where the kernel lets the process have no events: own threads only, and coarse.
+    Timers,
 }
 
 /// What the samples come from, and whether they have the kernel's part.
@@ -38,16 +40,19 @@ impl Tier {
     pub(super) fn counts(self) -> Counts {
         match self.source {
             Source::Cycles => Counts::Cycles,
-            Source::Clock => Counts::CpuClock,
+            Source::Clock | Source::Timers => Counts::CpuClock,
         }
     }
+
+    /// What is left without any event.
+    pub(super) const TIMERS: Self = Self { source: Source::Timers, kernel: false };
 
     /// The letter of the source: A has hardware counters, B has not.
     #[must_use]
     pub fn letter(self) -> char {
         match self.source {
             Source::Cycles => 'A',
-            Source::Clock => 'B',
+            Source::Clock | Source::Timers => 'B',
         }
     }
 }
@@ -57,6 +62,7 @@ impl fmt::Display for Tier {
         let source = match self.source {
             Source::Cycles => "cycles of the core",
             Source::Clock => "cpu-clock",
+            Source::Timers => "timers of own threads",
         };
         let part = if self.kernel { "kernel and user" } else { "user part only" };
         write!(f, "{} ({source}, {part})", self.letter())
@@ -78,6 +84,9 @@ impl Limits {
 
     /// The line that says what a tier lacks; `None` when it has all that a machine without counters gives.
     pub(super) fn lack(&self, tier: Tier, wanted_kernel: bool) -> Option<String> {
+        if tier == Tier::TIMERS {
+            return Some(NO_EVENTS.to_owned());
+        }
         let paranoid = self.paranoid?;
         (wanted_kernel && !tier.kernel).then(|| {
             format!(
@@ -105,6 +114,10 @@ impl Limits {
         }
     }
 }
+
+/// What timers lack.
+const NO_EVENTS: &str = "own threads are sampled by timers of some 250 Hz, and the kernel not at all: perf events are refused here; \
+    run as root or with CAP_PERFMON, allow perf_event_open in the container, or `sysctl kernel.perf_event_paranoid=1`";
 
 // errno(3).
 const ESRCH: i32 = 3;

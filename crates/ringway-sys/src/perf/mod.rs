@@ -4,7 +4,9 @@
 //! | --- | --- |
 //! | [`ring`] | the ring in which the kernel leaves records |
 //! | [`record`] | the records |
+//! | [`own`] | timers of own threads, where the kernel lets a process have no events |
 
+pub mod own;
 pub mod record;
 pub mod ring;
 
