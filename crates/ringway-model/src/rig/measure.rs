@@ -48,7 +48,7 @@ pub fn measure(bed: &mut Bed, point: &Point, length: Length, stop: &Signals) -> 
     let (mut tx, mut rx) = (tx.tx.split_off(0), rx.as_mut().map(|port| port.rx.split_off(0)));
     let result = crew(&signals, |crew| {
         let sending = crew.start("generator", Some(generator), || {
-            priority::raise_own();
+            priority::raise_generator();
             thread.add(nix::unistd::gettid().as_raw() as u64);
             generate(&mut tx[0], point, &frames, &tally, &signals)
         });

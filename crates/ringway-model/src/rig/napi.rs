@@ -29,7 +29,7 @@ pub fn threads(lab: &Lab, interface: &str, cpu: usize) -> Result<Vec<i32>, Fault
         // Links have one queue each.
         if let [thread] = made[..] {
             pin(thread, cpu)?;
-            priority::raise(thread);
+            priority::raise_device(thread);
             return Ok(made);
         }
     }
