@@ -43,7 +43,7 @@ pub fn generate(
             continue;
         }
         let written = fill(tx, frames, seq, allowed);
-        tx.sync()?;
+        patient_sync(tx, signals)?;
         seq += written;
         tally.add(written);
         if written == 0 {
@@ -51,6 +51,29 @@ pub fn generate(
         }
     }
     Ok(())
+}
+
+/// Syncs. The kernel takes back what a burst needed a second after the last packet of the burst has gone, so a fast generator may have to wait for that.
+fn patient_sync(tx: &mut TxRing, signals: &Signals) -> Result<()> {
+    for _ in 0..MOST_WAITS {
+        match tx.sync() {
+            Err(e) if is_want_of_room(&e) && !signals.stopped() => thread::sleep(NAP),
+            synced => return synced.map(drop),
+        }
+    }
+    tx.sync().map(drop)
+}
+
+/// Naps until what is lacking is lacking for good: ten seconds.
+const MOST_WAITS: u32 = 500;
+
+/// Whether the kernel had no room for another burst: `ENOMEM` or `ENOSPC`.
+fn is_want_of_room(e: &ringway::Error) -> bool {
+    let source = std::error::Error::source(e).and_then(|s| s.downcast_ref::<std::io::Error>());
+    let code = source.and_then(std::io::Error::raw_os_error);
+    [nix::errno::Errno::ENOMEM as i32, nix::errno::Errno::ENOSPC as i32]
+        .iter()
+        .any(|&known| code == Some(known))
 }
 
 /// Frames at a time: as asked for, but of a slow rate no more than keep it even.
