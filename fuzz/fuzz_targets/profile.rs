@@ -10,7 +10,9 @@ use ringway_model::table::{Costs, text};
 
 /// The checksum that ends a file, so that inputs get behind it.
 fn closed(body: &[u8]) -> Vec<u8> {
-    let sum = body.iter().fold(0xcbf2_9ce4_8422_2325u64, |sum, &b| (sum ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    let sum = body
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325u64, |sum, &b| (sum ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     [body, format!("end {sum:016x}\n").as_bytes()].concat()
 }
 

@@ -43,8 +43,8 @@ pub(super) struct Args {
     changes: Vec<Change>,
 
     /// Ticks of a core a second, for --costs
-    #[arg(long, value_name = "HZ", value_parser = value, requires = "costs")]
-    hz: Option<f64>,
+    #[arg(long, value_name = "HZ", value_parser = number::count, requires = "costs")]
+    hz: Option<u64>,
 
     #[command(flatten)]
     groups: GroupsArg,
@@ -156,11 +156,11 @@ fn base(args: &Args) -> Result<Base, Failure> {
     match &args.of {
         Some(file) => of_file(args, file),
         None => {
-            let hz = args.hz.ok_or_else(|| {
+            let hz = args.hz.filter(|hz| *hz > 0).ok_or_else(|| {
                 Failure::Usage("--costs needs the ticks of a core a second, as --hz 2G".into())
             })?;
             let costs = Costs::new(args.costs.clone());
-            Ok(Base { costs, hz, size: args.size, link: None, unit: "ticks".into() })
+            Ok(Base { costs, hz: hz as f64, size: args.size, link: None, unit: "ticks".into() })
         }
     }
 }

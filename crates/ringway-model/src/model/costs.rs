@@ -13,9 +13,28 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(costs.max_rate(1.8e9), 2e6);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(from = "Vec<Named>", into = "Vec<Named>")]
 pub struct Costs {
     groups: Vec<(String, f64)>,
+}
+
+/// A group as JSON has it.
+#[derive(Clone, Serialize, Deserialize)]
+struct Named {
+    group: String,
+    ticks: f64,
+}
+
+impl From<Vec<Named>> for Costs {
+    fn from(named: Vec<Named>) -> Self {
+        Self { groups: named.into_iter().map(|n| (n.group, n.ticks)).collect() }
+    }
+}
+
+impl From<Costs> for Vec<Named> {
+    fn from(costs: Costs) -> Self {
+        costs.groups.into_iter().map(|(group, ticks)| Named { group, ticks }).collect()
+    }
 }
 
 impl Costs {
@@ -133,6 +152,9 @@ mod tests {
 
     #[test]
     fn thread_time_gives_ticks() {
+        let text = serde_json::to_string(&Costs::new([("RX", 1.5)])).unwrap();
+        assert_eq!(text, r#"[{"group":"RX","ticks":1.5}]"#);
+        assert_eq!(serde_json::from_str::<Costs>(&text).unwrap(), Costs::new([("RX", 1.5)]));
         assert_eq!(total_of_time(1_000_000, 2.0, 1000), Some(2000.0));
         assert_eq!(total_of_time(1, 2.0, 0), None);
     }

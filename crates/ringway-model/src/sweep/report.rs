@@ -22,8 +22,14 @@ pub fn json(sweep: &Sweep, results: &[Measured]) -> Value {
             "batch": m.batch,
             "runs": m.runs,
             "outliers": m.outliers,
-            "groups": m.costs,
         })
+    };
+    let with_groups = |m: &Measured| {
+        let mut object = point(m);
+        if let Some(costs) = &m.costs {
+            object["groups"] = json!(costs);
+        }
+        object
     };
     json!({
         "device": sweep.spec.device,
@@ -33,7 +39,7 @@ pub fn json(sweep: &Sweep, results: &[Measured]) -> Value {
         "conditions": sweep.conditions,
         "clock": sweep.clock,
         "caches": sweep.caches,
-        "points": results.iter().map(point).collect::<Vec<_>>(),
+        "points": results.iter().map(with_groups).collect::<Vec<_>>(),
     })
 }
 
@@ -155,10 +161,8 @@ mod tests {
         assert!(!text.contains("Partial"));
         let json = json(&sizes, &found);
         assert_eq!(json["points"][1]["ticks"]["value"], 2200.0);
-        assert_eq!(
-            (&json["points"][0]["groups"][0][0], &json["points"][1]["groups"]),
-            (&json!("RX"), &Value::Null)
-        );
+        assert_eq!(json["points"][0]["groups"][0], json!({ "group": "RX", "ticks": 1500.0 }));
+        assert_eq!(json["points"][1]["groups"], Value::Null);
         sizes.partial = true;
         assert!(super::text(&sizes, &found).ends_with("Partial: runs are missing.\n"));
     }
