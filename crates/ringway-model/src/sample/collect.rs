@@ -120,6 +120,12 @@ impl Collector {
         self.key = key;
     }
 
+    /// Learns of a thread before it is sampled: what its process has mapped, and its name.
+    pub(super) fn meet(&mut self, pid: u32, tid: u32) {
+        self.images.current(pid);
+        self.name(pid, tid);
+    }
+
     /// Asks for a thread's name while it lives.
     fn name(&mut self, pid: u32, tid: u32) {
         if !self.names.contains_key(&tid) && self.names.len() < MOST_NAMES {

@@ -34,7 +34,7 @@ impl Events {
         let cpus = chosen_cpus(&options.target);
         let fits =
             |tier: &&Tier| (options.kernel || !tier.kernel) && (options.cycles || tier.letter() != 'A');
-        let mut refused = io::Error::from_raw_os_error(2);
+        let mut refused = io::Error::from_raw_os_error(libc::ENOENT);
         for &tier in Tier::ALL.iter().filter(fits) {
             match open_all(&settings(options, tier), &options.target, &cpus) {
                 Ok(by_cpu) => {
@@ -135,7 +135,7 @@ fn open_all(settings: &Settings, target: &Target, cpus: &[u32]) -> io::Result<By
         Target::Held(pid) => vec![Some(*pid)],
         Target::Process(pid) => process_threads(*pid).into_iter().map(Some).collect(),
     };
-    let mut gone = io::Error::from_raw_os_error(3);
+    let mut gone = io::Error::from_raw_os_error(libc::ESRCH);
     let mut by_cpu = ByCpu::new();
     for thread in threads {
         match cpus
@@ -146,7 +146,7 @@ fn open_all(settings: &Settings, target: &Target, cpus: &[u32]) -> io::Result<By
             Ok(events) => {
                 events.into_iter().for_each(|(cpu, event)| by_cpu.entry(cpu).or_default().push(event))
             }
-            Err(e) if e.raw_os_error() == Some(3) => gone = e,
+            Err(e) if e.raw_os_error() == Some(libc::ESRCH) => gone = e,
             Err(e) => return Err(e),
         }
     }

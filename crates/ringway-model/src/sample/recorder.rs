@@ -19,7 +19,7 @@ use super::images::Images;
 use super::tier::{Limits, Source, Tier};
 use super::{Options, Target};
 use crate::kallsyms::{Found, Kallsyms};
-use crate::time::{ThreadTime, cpu_time, process_threads, thread_time};
+use crate::time::{ThreadTime, cpu_time, process_of, process_threads, thread_time};
 
 /// A reader looks at the rings at least so often.
 const PERIOD_MS: i32 = 50;
@@ -119,11 +119,12 @@ impl Recorder {
         let notes = limits.lack(events.tier, options.kernel).into_iter().collect();
         let (stop, epoll) = (Arc::new(AtomicBool::new(false)), Epoll::new());
         let epoll = epoll.map_err(|e| Error::io("sampling", "making an epoll failed", e))?;
+        let collector = prepared(options, &events);
         let reader = {
             let (events, stop) = (Arc::clone(&events), Arc::clone(&stop));
             thread::Builder::new()
                 .name("ringway-prof".into())
-                .spawn(move || read(&events, rings, &epoll, &stop))
+                .spawn(move || read(&events, collector, rings, &epoll, &stop))
         };
         let reader = reader.map_err(|e| Error::io("sampling", "starting a thread failed", e))?;
         let before = Reading::now(options, &events);
@@ -227,12 +228,14 @@ impl Reading {
 }
 
 /// Reads the rings until the end, and once more then.
-fn read(events: &Events, mut rings: Vec<Ring>, epoll: &Epoll, stop: &AtomicBool) -> Collector {
+fn read(
+    events: &Events,
+    mut collector: Collector,
+    mut rings: Vec<Ring>,
+    epoll: &Epoll,
+    stop: &AtomicBool,
+) -> Collector {
     events.watch(epoll);
-    let mut collector = Collector::default();
-    if events.tier.kernel {
-        collector.functions = programs();
-    }
     let mut bytes: Vec<Vec<u8>> = rings.iter().map(|_| Vec::new()).collect();
     loop {
         let last = stop.load(Relaxed);
@@ -253,6 +256,25 @@ fn read(events: &Events, mut rings: Vec<Ring>, epoll: &Epoll, stop: &AtomicBool)
             thread::sleep(Duration::from_millis(PERIOD_MS as u64));
         }
     }
+}
+
+/// A collector that knows what may be gone at the end: what the target has mapped, names of its threads, programs of eBPF.
+fn prepared(options: &Options, events: &Events) -> Collector {
+    let mut collector = Collector::default();
+    let (pid, tids) = match &options.target {
+        Target::Threads(tids) => (None, tids.clone()),
+        Target::Process(pid) => (Some(*pid), process_threads(*pid)),
+        Target::Held(_) | Target::Cpus(_) => (None, Vec::new()),
+    };
+    for tid in tids {
+        if let Some(process) = pid.or_else(|| process_of(tid)) {
+            collector.meet(process as u32, tid as u32);
+        }
+    }
+    if events.tier.kernel {
+        collector.functions = programs();
+    }
+    collector
 }
 
 /// The programs of eBPF that are there now: they may be gone at the end.

@@ -103,11 +103,11 @@ impl Limits {
                 .cure("use a kernel with CONFIG_PERF_EVENTS; `ringway prof live` needs none");
         };
         match e.raw_os_error() {
-            Some(ESRCH) => Error::new(ErrorKind::NotFound, on, "it has ended, or there is no such thread")
+            Some(libc::ESRCH) => Error::new(ErrorKind::NotFound, on, "it has ended, or there is no such thread")
                 .cure("name one that runs"),
-            Some(EMFILE | ENFILE) => Error::io(on, "opening an event for each thread and CPU failed", e)
+            Some(libc::EMFILE | libc::ENFILE) => Error::io(on, "opening an event for each thread and CPU failed", e)
                 .cure("raise the limit of open files: `ulimit -n 65536`"),
-            Some(ENOSYS) => Error::new(ErrorKind::Unsupported, on, "perf_event_open is refused here")
+            Some(libc::ENOSYS) => Error::new(ErrorKind::Unsupported, on, "perf_event_open is refused here")
                 .cure("allow the call in the container's seccomp profile, or sample from the host"),
             _ => Error::io(on, format!("sampling is refused (kernel.perf_event_paranoid is {paranoid})"), e)
                 .cure_if_denied("run as root or with CAP_PERFMON, or `sysctl kernel.perf_event_paranoid=1` for own processes, -1 for CPUs"),
@@ -119,12 +119,6 @@ impl Limits {
 const NO_EVENTS: &str = "own threads are sampled by timers of some 250 Hz, and the kernel not at all: perf events are refused here; \
     run as root or with CAP_PERFMON, allow perf_event_open in the container, or `sysctl kernel.perf_event_paranoid=1`";
 
-// errno(3).
-const ESRCH: i32 = 3;
-const ENFILE: i32 = 23;
-const EMFILE: i32 = 24;
-const ENOSYS: i32 = 38;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,7 +127,7 @@ mod tests {
     fn each_refusal_is_one_line_with_its_cure() {
         let limits = Limits { paranoid: Some(3) };
         let errors =
-            [(ESRCH, "name one that runs"), (EMFILE, "ulimit"), (ENOSYS, "seccomp"), (13, "CAP_PERFMON")];
+            [(libc::ESRCH, "name one that runs"), (libc::EMFILE, "ulimit"), (libc::ENOSYS, "seccomp"), (13, "CAP_PERFMON")];
         for (code, cure) in errors {
             let text = limits.refusal("process 7", io::Error::from_raw_os_error(code)).to_string();
             assert!(text.starts_with("process 7: ") && text.contains(cure) && !text.contains('\n'), "{text}");

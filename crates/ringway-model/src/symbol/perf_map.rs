@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 
 /// A map has at most so many bytes; what is behind has no names.
 const MOST_BYTES: u64 = 64 << 20;
@@ -13,8 +14,16 @@ pub(super) struct PerfMap(Vec<(u64, u64, String)>);
 impl PerfMap {
     /// The map of a process, empty when it has none.
     pub(super) fn read(pid: u32) -> Self {
+        Self::read_file(&format!("/tmp/perf-{pid}.map"))
+    }
+
+    /// Any user may have put something there: a pipe would keep the reader waiting, and a link would lead it elsewhere.
+    fn read_file(path: &str) -> Self {
         let mut bytes = Vec::new();
-        if let Ok(file) = File::open(format!("/tmp/perf-{pid}.map")) {
+        let open = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path);
+        if let Ok(file) = open
+            && file.metadata().is_ok_and(|m| m.is_file())
+        {
             // A file that ends early has what it has.
             let _ = file.take(MOST_BYTES).read_to_end(&mut bytes);
         }
@@ -44,6 +53,17 @@ impl PerfMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_are_not_followed() {
+        let folder = ringway_lab::TemporaryFolder::create(&std::env::temp_dir()).unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        std::fs::write(path("map"), "7f00 10 name\n").unwrap();
+        std::os::unix::fs::symlink(path("map"), path("link")).unwrap();
+        assert_eq!(PerfMap::read_file(&path("map")).find(0x7f00), Some("name"));
+        assert_eq!(PerfMap::read_file(&path("link")).find(0x7f00), None);
+        assert_eq!(PerfMap::read_file(folder.path().to_str().unwrap()).find(0x7f00), None);
+    }
 
     #[test]
     fn lines_have_address_length_and_name() {

@@ -83,8 +83,11 @@ impl<'a> Resolver<'a> {
         let mut found = Vec::with_capacity(stack.addresses.len() + 1);
         let mut nameless: Option<u32> = None;
         for (n, &address) in stack.addresses.iter().enumerate() {
-            // All but the first are addresses of return, behind the call.
-            let at = address - u64::from(n > 0 && address > 0);
+            // Addresses of return are behind the call. What was interrupted stands as it was: the sampled address, the program's first one,
+            // and what lies below an interrupt's entry.
+            let exact =
+                n == 0 || n == stack.kernel || found.last().is_some_and(|&frame| self.is_entry(frame));
+            let at = address - u64::from(!exact && address > 0);
             match self.place(stack.image, at, n < stack.kernel) {
                 Place::Frames(frames) => found.extend(frames),
                 Place::Nameless(frame) => {
@@ -109,8 +112,15 @@ impl<'a> Resolver<'a> {
         found
     }
 
+    /// Whether a function of the kernel is where interrupts and faults come in.
+    fn is_entry(&self, frame: u32) -> bool {
+        let frame = &self.frames[frame as usize];
+        frame.kind == Kind::Kernel && frame.name.starts_with("asm_")
+    }
+
     fn thread(&mut self, tid: u32) -> u32 {
-        let name = self.threads.get(&tid).map_or_else(|| format!("thread {tid}"), |(_, name)| name.clone());
+        let name = self.threads.get(&tid).map(|(_, name)| name.clone()).filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| format!("thread {tid}"));
         self.intern(Frame { kind: Kind::Thread, name, file: tid.to_string() })
     }
 

@@ -10,7 +10,7 @@ mod tsc;
 use serde::{Deserialize, Serialize};
 
 pub use self::core::core_ratio;
-pub use threads::{CpuTime, ThreadTime, cpu_time, process_threads, thread_time};
+pub use threads::{CpuTime, ThreadTime, cpu_time, process_of, process_threads, thread_time};
 pub use tsc::tsc_hz;
 
 /// The rates of a machine's clocks, as measured.

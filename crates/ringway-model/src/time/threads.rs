@@ -59,6 +59,13 @@ fn parse(schedstat: &str, status: &str) -> Option<ThreadTime> {
     })
 }
 
+/// The process of a thread; `None` when it is gone.
+#[must_use]
+pub fn process_of(tid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
+}
+
 /// The threads of a process; empty when it is gone.
 #[must_use]
 pub fn process_threads(pid: i32) -> Vec<i32> {
@@ -124,6 +131,7 @@ mod tests {
         assert!(process_threads(own).contains(&own) && process_threads(-5).is_empty());
         let before = thread_time(own).unwrap();
         let after = thread_time(own).unwrap();
+        assert_eq!((process_of(nix::unistd::gettid().as_raw()), process_of(-5)), (Some(own), None));
         assert!(after.run_ns >= before.run_ns && thread_time(-5).is_none());
     }
 }

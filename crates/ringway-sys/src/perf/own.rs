@@ -198,7 +198,7 @@ fn fill(slot: &Slot, context: *const libc::ucontext_t) {
 
 /// Two words of memory; `None` where there is none.
 fn pair(address: u64) -> Option<[u64; 2]> {
-    if address == 0 || address % 8 != 0 {
+    if address == 0 || !address.is_multiple_of(8) {
         return None;
     }
     let mut words = [0u64; 2];
