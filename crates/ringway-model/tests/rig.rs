@@ -1,4 +1,5 @@
 //! Devices under load in namespaces: packets come out, and the thread that forwards has a time.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::time::Duration;
 

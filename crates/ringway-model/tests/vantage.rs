@@ -1,4 +1,5 @@
 //! Vantage points in namespaces: packets end where they should, and after each place the path is whole again.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Mutex;
 use std::time::Duration;

@@ -86,7 +86,7 @@ fn one_round(
     let n = sweep.runs.len();
     for k in 0..n {
         // Every second round goes backwards: a point does not always follow the same one.
-        let k = if round % 2 == 0 { k } else { n - 1 - k };
+        let k = if round.is_multiple_of(2) { k } else { n - 1 - k };
         if stop.stopped() {
             return Ok(());
         }
