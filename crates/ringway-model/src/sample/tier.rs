@@ -126,8 +126,12 @@ mod tests {
     #[test]
     fn each_refusal_is_one_line_with_its_cure() {
         let limits = Limits { paranoid: Some(3) };
-        let errors =
-            [(libc::ESRCH, "name one that runs"), (libc::EMFILE, "ulimit"), (libc::ENOSYS, "seccomp"), (13, "CAP_PERFMON")];
+        let errors = [
+            (libc::ESRCH, "name one that runs"),
+            (libc::EMFILE, "ulimit"),
+            (libc::ENOSYS, "seccomp"),
+            (13, "CAP_PERFMON"),
+        ];
         for (code, cure) in errors {
             let text = limits.refusal("process 7", io::Error::from_raw_os_error(code)).to_string();
             assert!(text.starts_with("process 7: ") && text.contains(cure) && !text.contains('\n'), "{text}");

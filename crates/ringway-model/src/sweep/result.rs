@@ -44,16 +44,21 @@ impl Measured {
 /// Whether rounds of a machine that others share are made comparable. With fewer points a round says nothing of the machine.
 const ENOUGH_POINTS: usize = 4;
 
-/// The points of a sweep in its order; points without a run that counts are left out. The time is that of sorting the runs.
+/// The points of a sweep in its order. A point without a run that counts has what its other runs say, and zero runs; one without any is left out. The time is that of sorting the runs.
 #[must_use]
 pub fn results(sweep: &Sweep) -> Vec<Measured> {
     let good: Vec<Vec<&Run>> = sweep.runs.iter().map(|runs| counted(runs)).collect();
-    let factors = factors(&good);
-    let of = |(k, runs): (usize, &Vec<&Run>)| {
-        let all = sweep.runs[k].len();
-        of_point(&sweep.spec.points[k], runs, all, &factors, sweep.clock.ticks_per_ns())
+    let or_all = |k: usize| match good[k].is_empty() {
+        true => sweep.runs[k].iter().filter(|run| run.passed > 0).collect(),
+        false => good[k].clone(),
     };
-    good.iter().enumerate().filter_map(of).collect()
+    let factors = factors(&good);
+    let of = |k: usize| {
+        let measured = of_point(&sweep.spec.points[k], &or_all(k), &factors, sweep.clock.ticks_per_ns())?;
+        let runs = good[k].len();
+        Some(Measured { runs, outliers: sweep.runs[k].len() - runs, ..measured })
+    };
+    (0..good.len()).filter_map(of).collect()
 }
 
 /// Runs that are no outliers.
@@ -81,13 +86,7 @@ fn factors(points: &[Vec<&Run>]) -> Vec<f64> {
     blocks::factors(&complete.map(<[_]>::to_vec).collect::<Vec<_>>())
 }
 
-fn of_point(
-    point: &Point,
-    runs: &[&Run],
-    all: usize,
-    factors: &[f64],
-    ticks_per_ns: f64,
-) -> Option<Measured> {
+fn of_point(point: &Point, runs: &[&Run], factors: &[f64], ticks_per_ns: f64) -> Option<Measured> {
     let factor = |run: &Run| factors.get(run.round as usize).copied().unwrap_or(1.0);
     let costs: Vec<f64> = runs.iter().filter_map(|run| Some(run.ns()? / factor(run))).collect();
     let ns = Interval::median(&costs)?;
@@ -101,8 +100,8 @@ fn of_point(
         load: middle(Run::load),
         share: middle(Run::share),
         batch: middle(Run::batch),
-        runs: runs.len(),
-        outliers: all - runs.len(),
+        runs: 0,
+        outliers: 0,
         costs: groups(runs, ns.value * ticks_per_ns),
     })
 }
@@ -153,6 +152,11 @@ mod tests {
         sizes.runs[1].clear();
         let results = results(&sizes);
         assert_eq!(results.len(), 1);
+        // Disturbed runs are better than none, and are marked.
+        let starved = Run { wait_ns: u64::from(u32::MAX), ..sizes.runs[0][2].clone() };
+        sizes.runs[1].push(starved);
+        let disturbed = super::results(&sizes);
+        assert_eq!((disturbed[1].runs, disturbed[1].outliers, disturbed[1].ns.value), (0, 1, 1000.0));
         let costs = results[0].costs.clone().unwrap();
         assert_eq!((costs.total(), costs.get("TX")), (2000.0, Some(1000.0)));
     }
