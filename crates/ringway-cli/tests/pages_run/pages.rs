@@ -39,8 +39,8 @@ fn each_page_that_shows_commands_has_a_test() {
     assert_eq!(with_commands, PAGES);
 }
 
-/// A sweep of two points that takes seconds.
-const SHORT_SWEEP: &str = "--values 64,1518 --runs 1 --seconds 0.05";
+/// A sweep of three points that takes seconds.
+const SHORT_SWEEP: &str = "--values 64,512,1518 --runs 1 --seconds 0.05";
 
 /// One round over the places of a device.
 const SHORT_STAGES: &str = "--rounds 1 --seconds 0.05";
