@@ -8,13 +8,15 @@
 //! | `events` | the kernel's events of a target: one for each thread and CPU, one ring for each CPU |
 //! | `images` | what processes have mapped, so that addresses find their files after the process has ended |
 //! | `collect` | equal stacks become one stack with a count |
-//! | `recorder` | the thread that reads rings, and what comes out |
+//! | `reader` | the thread that reads rings |
+//! | `recorder` | a recording, from its start to what comes out |
 //! | `held` | a command that waits until it is watched |
 
 mod collect;
 mod events;
 mod held;
 mod images;
+mod reader;
 mod recorder;
 mod tier;
 
