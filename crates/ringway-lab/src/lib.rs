@@ -179,6 +179,19 @@ impl Lab {
         run("ip", &all)
     }
 
+    /// Runs many commands of `ip`, one a line, in the namespace.
+    ///
+    /// # Errors
+    ///
+    /// What `ip` said of the first that failed.
+    pub fn ip_batch(&self, commands: &str) -> Result<(), LabError> {
+        let refused = |source| LabError::Os { action: "writing commands for ip", source };
+        let folder = TemporaryFolder::create(&std::env::temp_dir()).map_err(refused)?;
+        let file = folder.path().join("batch");
+        fs::write(&file, commands).map_err(refused)?;
+        self.ip(&format!("-batch {}", file.display()))
+    }
+
     /// Runs a program in the namespace.
     ///
     /// # Errors

@@ -33,7 +33,8 @@ pub(crate) mod port {
         ringway_bpf::layout::switch::port_conf::NIC + 4 * n
     }
     /// Of a NIC: its index, the inode number of its network namespace, its place in the map of frames to all, and whether the
-    /// switch made it promiscuous. [`SOFTWARE`]: whether its driver leaves checksums unfinished.
+    /// switch made it promiscuous. [`SOFTWARE`]: whether its driver leaves checksums unfinished, and above
+    /// [`CUT_SHIFT`] where frames end, for measuring.
     pub(crate) const IFINDEX: usize = word(nic::NIC_INDEX as usize);
     pub(crate) const NETNS: usize = word(nic::NIC_NETNS as usize);
     pub(crate) const PLACE: usize = word(2);
@@ -44,6 +45,7 @@ pub(crate) mod port {
     pub(crate) const UID: usize = word(5);
     pub(crate) const GID: usize = word(6);
     pub(crate) const SOFTWARE: usize = word(7);
+    pub(crate) const CUT_SHIFT: u32 = 8;
     pub(crate) const NAME_LEN: usize = 32;
     /// The port exists.
     pub(crate) const EXISTS: u32 = numbers::PORT_EXISTS;

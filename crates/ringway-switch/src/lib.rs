@@ -33,6 +33,8 @@ pub use admin::switch::{Switch, switches};
 pub use admin::trial;
 pub use admin::vlan::{VlanMode, VlanSet};
 pub use client::{Look, View, claim, find, port_gone, read_shape};
+#[doc(hidden)]
+pub use nic::NicCut;
 pub use nic::{NicOptions, NicPath};
 pub use secrets::Ticket;
 pub use shape::Shape;

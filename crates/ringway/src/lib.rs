@@ -101,6 +101,8 @@ pub mod pinned {
 ///
 /// [`Port::open("vale0:p1")`](Port::open) opens a port of a switch like any other.
 pub mod switch {
+    #[doc(hidden)]
+    pub use ringway_switch::NicCut;
     pub use ringway_switch::{
         FdbEntry, Mirror, Module, NicOptions, NicPath, PortAccess, PortConf, StormLimits, Switch, SwitchPort,
         SwitchPortStats, SwitchSpec, SwitchSum, SwitchTotals, VlanMode, VlanSet, switches,

@@ -118,6 +118,7 @@ static __always_inline int enter_from_wire(struct xdp_md *ctx)
 	if (!cpu || !sw)
 		return XDP_DROP;
 	cpu->tx.in++;
+	NIC_CUT(NIC_RECEIVED);
 	if (drop_meta(ctx))
 		return count_lost(cpu, NO_MEMORY);
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -135,10 +136,13 @@ static __always_inline int enter_from_wire(struct xdp_md *ctx)
 		return enter_with_rules(ctx, len, linear);
 	if (DECISION == HUB)
 		return flood_wire(ctx, len, linear);
+	NIC_CUT(NIC_CHECKED);
 	learn_source(cpu, src);
+	NIC_CUT(NIC_LEARNED);
 	__u64 entry = look_up_port(cpu, dst);
 	if (!entry)
 		return flood_wire(ctx, len, linear);
+	NIC_CUT(NIC_FOUND);
 	__u32 dest = entry & 0xff;
 	if (entry & ENTRY_BLACKHOLE)
 		return count_lost(cpu, BLACKHOLE);

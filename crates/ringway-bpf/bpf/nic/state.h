@@ -8,8 +8,17 @@ struct nic_config {
 	__u32 ifindex;
 	__u32 netns;    /* inode number of its network namespace */
 	__u32 software; /* its driver passes on frames with unfinished checksums */
+	__u32 cut;      /* where each frame of the wire ends, for measuring */
 };
 const volatile struct nic_config nic SEC(".rodata.nic") = {};
+
+/* Where a frame may end, in the order of `NicCut` of the library. Only a program that was loaded with a cut has the instructions for it. */
+enum nic_cut { NIC_WHOLE, NIC_RECEIVED, NIC_CHECKED, NIC_LEARNED, NIC_FOUND };
+#define NIC_CUT(at)                                                                           \
+	do {                                                                                  \
+		if (nic.cut == at)                                                            \
+			return XDP_DROP;                                                      \
+	} while (0)
 
 #define NICS 64 /* of a switch, at most */
 

@@ -14,7 +14,7 @@ const MOST_MTU: u32 = 65_535;
 const AROUND: u32 = 18;
 
 pub(crate) fn kinds() -> impl TypedValueParser<Value = DutKind> {
-    let value = |kind: DutKind| PossibleValue::new(kind.name()).help(kind.about());
+    let value = |kind: DutKind| PossibleValue::new(kind.name()).aliases(kind.alias()).help(kind.about());
     PossibleValuesParser::new(DutKind::ALL.map(value)).try_map(|name| name.parse::<DutKind>())
 }
 

@@ -39,6 +39,12 @@ fn each_page_that_shows_commands_has_a_test() {
     assert_eq!(with_commands, PAGES);
 }
 
+/// A sweep of three points that takes seconds.
+const SHORT_SWEEP: &str = "--values 64,512,1518 --runs 1 --seconds 0.05";
+
+/// One round over the places of a device.
+const SHORT_STAGES: &str = "--rounds 1 --seconds 0.05";
+
 const BUILDS: &str = "it builds the workspace or its release, which takes minutes";
 
 #[test]
@@ -71,6 +77,8 @@ fn commands() {
         Special::new("ringway run --map eth0=ebpf:eth0 -- tcpdump -ni eth0", DUMPS).needs(&["tcpdump"]),
         Special::plain("ringway flows import office.pcap -o office.flow")
             .before("ringway flows pcap dns -o office.pcap"),
+        Special::new("ringway prof sweep s.json --dut linux-forward --over size", With(SHORT_SWEEP)),
+        Special::new("ringway prof vantage --dut ringway-router", With(SHORT_STAGES)),
         Special::new(
             "ringway top",
             As("script -qec 'timeout --foreground --preserve-status -s INT 2 ringway top' /dev/null"),
@@ -117,7 +125,14 @@ fn netmap() {
 fn profiling() {
     let Some(stage) = Stage::new(&["eth0", "eth1"]) else { return };
     let short = "ringway prof record --cpu 0 --packets eth1:tx -t 1 -o a.prof";
-    let special = [Special::new("ringway prof record --cpu 0 --packets eth1:tx -t 10 -o a.prof", As(short))];
+    let special = [
+        Special::new("ringway prof record --cpu 0 --packets eth1:tx -t 10 -o a.prof", As(short)),
+        Special::new(
+            "ringway prof sweep sizes.json --dut linux-forward --over size --page sizes.html",
+            With(SHORT_SWEEP),
+        ),
+        Special::new("ringway prof vantage --dut linux-forward", With(SHORT_STAGES)),
+    ];
     perform(&stage, "docs/profiling.md", &special);
 }
 

@@ -109,6 +109,11 @@ impl Program {
         &self.name
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Keeps all lines until the program closes its output.
     pub fn hear_out(&mut self) {
         while let Ok(line) = self.lines.recv() {

@@ -161,7 +161,7 @@ impl Switch {
         (dir, on): (&Path, &str),
         (options, way, by_tc): (&NicOptions, Way, bool),
     ) -> Result<()> {
-        self.record_nic(nic, (number, place), by_tc, on)?;
+        self.record_nic(nic, (number, place), (options, by_tc), on)?;
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let programs = self.load_nic(shared, (number, by_tc), generation, on)?;
         self.count_taken(shared, generation, on)?;
@@ -192,13 +192,20 @@ impl Switch {
     }
 
     /// Notes what a port is that is a NIC.
-    fn record_nic(&self, nic: &Nic, (number, place): (u32, u32), by_tc: bool, on: &str) -> Result<()> {
+    fn record_nic(
+        &self,
+        nic: &Nic,
+        (number, place): (u32, u32),
+        (options, by_tc): (&NicOptions, bool),
+        on: &str,
+    ) -> Result<()> {
         let software = !by_tc && leaves_checksums(&nic.interface.driver());
+        let cut = options.cut() as u32;
         for (at, value) in [
             (port::IFINDEX, nic.index),
             (port::NETNS, nic.netns),
             (port::PLACE, place),
-            (port::SOFTWARE, software.into()),
+            (port::SOFTWARE, u32::from(software) | cut << port::CUT_SHIFT),
             (port::PROMISCUOUS, 0),
             (port::BESIDE, 0),
             (port::CROSSING, 0),

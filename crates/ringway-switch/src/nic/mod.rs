@@ -35,6 +35,8 @@ mod shared;
 mod tests;
 
 pub(super) use edge::Entries;
+#[doc(hidden)]
+pub use options::NicCut;
 pub use options::{NicOptions, NicPath};
 pub(super) use out::RetiredLink;
 pub(super) use programs::try_load;

@@ -30,6 +30,24 @@ pub struct NicOptions {
     pub path: NicPath,
 }
 
+/// Where frames of the wire end, by XDP. The difference of the costs at two such points is that of the work between them (vantage points). A
+/// program that ends nowhere has no trace of it.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum NicCut {
+    /// Nowhere: they are forwarded.
+    #[default]
+    Whole,
+    /// Dropped as they come.
+    Received,
+    /// After the checks of length and addresses.
+    Checked,
+    /// After the sender is learned.
+    Learned,
+    /// After the lookup of the receiver.
+    Found,
+}
+
 /// How frames get from an interface into a switch, and out.
 ///
 /// ```
@@ -49,13 +67,16 @@ pub enum NicPath {
     /// By tc, in the kernel's own buffers: fastest for TCP between containers, with nothing to set at far ends. Segmentation, checksums
     /// and tags stay as the sender left them to the interface.
     Tc,
+    /// For measuring: by XDP, and each frame from the wire ends at a point.
+    #[doc(hidden)]
+    XdpUntil(NicCut),
 }
 
 impl fmt::Display for NicPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Auto => "auto",
-            Self::Xdp => "xdp",
+            Self::Xdp | Self::XdpUntil(_) => "xdp",
             Self::Tc => "tc",
         })
     }
@@ -84,8 +105,16 @@ impl NicOptions {
                     .cure(format!("leave --path out, or {INSTEAD}")))
             }
             NicPath::Tc => Ok(true),
-            NicPath::Xdp => Ok(false),
+            NicPath::Xdp | NicPath::XdpUntil(_) => Ok(false),
             NicPath::Auto => Ok(!self.host && leaves_checksums(driver)),
+        }
+    }
+
+    /// Where frames from the wire end.
+    pub(super) fn cut(&self) -> NicCut {
+        match self.path {
+            NicPath::XdpUntil(cut) => cut,
+            _ => NicCut::Whole,
         }
     }
 

@@ -67,10 +67,12 @@ impl Switch {
         on: &str,
     ) -> Result<[OwnedFd; N]> {
         let config = load::config(&self.maps, self.shape, Identity { generation, ..self.identity(number) });
+        let flags = self.nic_word(number, port::SOFTWARE);
         let own = Record::new(nic_config::SIZE)
             .with_u32(nic_config::IFINDEX, self.nic_word(number, port::IFINDEX))
             .with_u32(nic_config::NETNS, self.nic_word(number, port::NETNS))
-            .with_u32(nic_config::SOFTWARE, self.nic_word(number, port::SOFTWARE))
+            .with_u32(nic_config::SOFTWARE, flags & 1)
+            .with_u32(nic_config::CUT, flags >> port::CUT_SHIFT)
             .into_bytes();
         self.load_some(shared, names, &config, &own, on)
     }

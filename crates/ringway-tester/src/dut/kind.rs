@@ -55,6 +55,16 @@ impl DutKind {
         }
     }
 
+    /// Another name of it.
+    #[must_use]
+    pub fn alias(self) -> Option<&'static str> {
+        match self {
+            Self::LinuxRouter => Some("linux-forward"),
+            Self::OpenVSwitch => Some("ovs"),
+            _ => None,
+        }
+    }
+
     /// What it is, in a few words.
     #[must_use]
     pub fn about(self) -> &'static str {
@@ -127,7 +137,8 @@ impl FromStr for DutKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
+        let is = |kind: &Self| kind.name() == text || kind.alias() == Some(text);
+        Self::ALL.into_iter().find(is).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
             format!("'{text}' is no device; accepted: {names}")
         })
@@ -145,6 +156,8 @@ mod tests {
             assert_eq!(kind.name().parse(), Ok(kind));
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
+        assert_eq!("linux-forward".parse(), Ok(DutKind::LinuxRouter));
+        assert_eq!("ovs".parse(), Ok(DutKind::OpenVSwitch));
         assert!("hub".parse::<DutKind>().unwrap_err().contains("accepted: veth, linux-bridge,"));
         for backend in Backend::ALL {
             assert_eq!(backend.name().parse(), Ok(backend));

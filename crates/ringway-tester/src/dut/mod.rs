@@ -35,14 +35,14 @@ use super::temporary::TemporaryRouter;
 use super::temporary::TemporarySwitch;
 
 use crate::Fault;
-use ringway_lab::LabError;
+use ringway_lab::{Lab, LabError};
 
 pub use backend::Backend;
 pub use bridge::LinuxBridge;
 pub use kind::DutKind;
 pub use openvswitch::OvsUserspace;
 use place::Place;
-pub use spec::{DutSpec, MOST_FILTERS, MOST_PORTS};
+pub use spec::{Behind, DutSpec, MOST_FILTERS, MOST_PORTS, MOST_ROUTES};
 
 /// A device at work, with the links that lead to it.
 ///
@@ -63,7 +63,7 @@ pub struct Dut {
     ports: Vec<String>,
     macs: Option<Vec<MacAddr>>,
     /// Before the place, whose links it uses.
-    _device: Device,
+    device: Device,
     place: Option<Place>,
 }
 
@@ -76,13 +76,13 @@ enum Device {
         _bridge: LinuxBridge,
     },
     Switch {
-        _switch: TemporarySwitch,
+        switch: TemporarySwitch,
     },
     Router {
-        _router: TemporaryRouter,
+        router: TemporaryRouter,
     },
     Ovs {
-        _switch: Box<OvsUserspace>,
+        switch: Box<OvsUserspace>,
     },
 }
 
@@ -105,7 +105,7 @@ impl Dut {
             kind,
             ports: place.ports(spec.backend),
             macs: kind.is_router().then(|| (0..spec.ports).map(place::mac).collect()),
-            _device: device,
+            device,
             place: Some(place),
         })
     }
@@ -115,8 +115,8 @@ impl Dut {
         let count = u32::try_from(spec.ports).unwrap_or(u32::MAX);
         let switch = TemporarySwitch::with_ports(count, 0)?;
         let ports = (0..spec.ports).map(|k| switch.port_name(&format!("p{k}"))).collect();
-        let device = Device::Switch { _switch: switch };
-        Ok(Self { kind: DutKind::RingwayPorts, ports, macs: None, _device: device, place: None })
+        let device = Device::Switch { switch };
+        Ok(Self { kind: DutKind::RingwayPorts, ports, macs: None, device, place: None })
     }
 
     /// What it is.
@@ -141,6 +141,37 @@ impl Dut {
     #[must_use]
     pub fn netns(&self) -> Option<&str> {
         self.place.as_ref()?.inside().map(|lab| lab.name())
+    }
+
+    /// The device's namespace, with its interfaces `d0`, `d1` and so on; `None` where it has no links.
+    #[must_use]
+    pub fn inside(&self) -> Option<&Lab> {
+        self.place.as_ref()?.inside()
+    }
+
+    /// The tester's namespace, with its interfaces `t0`, `t1` and so on; `None` where it has no links.
+    #[must_use]
+    pub fn outside(&self) -> Option<&Lab> {
+        self.place.as_ref().map(Place::outside)
+    }
+
+    /// The process of a device that is one.
+    #[must_use]
+    pub fn process(&self) -> Option<u32> {
+        match &self.device {
+            Device::Ovs { switch } => Some(switch.daemon()),
+            _ => None,
+        }
+    }
+
+    /// Name of Ringway's own switch or router in the kernel, if the device is one.
+    #[must_use]
+    pub fn own(&self) -> Option<&str> {
+        match &self.device {
+            Device::Switch { switch } => Some(switch.name()),
+            Device::Router { router } => Some(router.name()),
+            _ => None,
+        }
     }
 
     /// Runs `job` where the tester's ports are, on a thread of its own if that is another namespace, and waits for it. Ports
@@ -171,12 +202,12 @@ impl Device {
             DutKind::RingwaySwitch => {
                 let switch = TemporarySwitch::with_ports(0, 0)?;
                 switch.add_nics(inside, &members)?;
-                Self::Switch { _switch: switch }
+                Self::Switch { switch }
             }
-            DutKind::RingwayRouter => Self::Router { _router: router::ringway(inside, &members)? },
+            DutKind::RingwayRouter => Self::Router { router: router::ringway(inside, &members)? },
             DutKind::OpenVSwitch => {
                 let cpu = spec.cpu.unwrap_or_else(last_cpu);
-                Self::Ovs { _switch: Box::new(OvsUserspace::create(inside.name(), &members, cpu)?) }
+                Self::Ovs { switch: Box::new(OvsUserspace::create(inside.name(), &members, cpu)?) }
             }
             DutKind::Veth | DutKind::RingwayPorts | DutKind::LinuxRouter => Self::Kernel,
         })

@@ -28,7 +28,7 @@ const DPDK_MEMORY: &str = "1024";
 #[derive(Debug)]
 pub struct OvsUserspace {
     // In this order: a daemon without its database has nothing to do, one of the other order complains.
-    _daemon: Program,
+    daemon: Program,
     _database: Program,
     _taps: Taps,
     _run_time: Option<TemporaryFolder>,
@@ -47,6 +47,12 @@ impl Drop for Taps {
 }
 
 impl OvsUserspace {
+    /// The process of its daemon.
+    #[must_use]
+    pub fn daemon(&self) -> u32 {
+        self.daemon.id()
+    }
+
     /// Starts a switch between `members` in network namespace `netns`, its daemon on `cpu`, and waits until it
     /// forwards. It forwards as a learning switch does.
     ///
@@ -113,7 +119,7 @@ impl OvsUserspace {
         match refused.iter().find_map(|words| daemon.heard(words)) {
             // It goes on with the ports that it could open.
             Some(line) => Err(ProgramError::Failed { program: NAME.into(), message: line.to_owned() }),
-            None => Ok(Self { _daemon: daemon, _database: database, _taps: taps, _run_time: None }),
+            None => Ok(Self { daemon, _database: database, _taps: taps, _run_time: None }),
         }
     }
 }

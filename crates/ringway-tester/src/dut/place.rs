@@ -45,6 +45,7 @@ impl Place {
         }
         if kind.is_router() {
             router::routes(&inside, spec.ipv6)?;
+            spec.behind.iter().try_for_each(|behind| router::behind(&inside, behind))?;
         }
         Ok(Self { outside, inside: Some(inside), ports: spec.ports })
     }

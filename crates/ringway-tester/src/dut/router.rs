@@ -3,9 +3,13 @@
 //! Side `k` of the tester is a network with one router before its hosts: the first host, which answers for all of them. So a
 //! table of neighbours never grows with the number of flows.
 
+use std::fmt::Write;
+use std::net::Ipv4Addr;
+
 use ringway_router::follow::Options;
 use ringway_router::kernel::Path;
 
+use super::spec::Behind;
 use crate::Fault;
 use crate::temporary::TemporaryRouter;
 use crate::trial::format::{v4, v6};
@@ -32,6 +36,23 @@ pub(super) fn forwarding(inside: &Lab, ipv6: bool) -> Result<(), Fault> {
     Ok(inside.exec("sysctl", &[&["-qw"], &IPV4[..], settings].concat())?)
 }
 
+/// Makes the routes behind port 1.
+pub(super) fn behind(inside: &Lab, behind: &Behind) -> Result<(), Fault> {
+    inside.ip_batch(&more_commands(behind)).map_err(Into::into)
+}
+
+/// The commands for `ip` that make them.
+fn more_commands(behind: &Behind) -> String {
+    let (via, len) = (v4(1, 0), behind.prefix_len());
+    let mut text = format!("neigh replace {via} lladdr {} nud permanent dev d1\n", behind.mac);
+    for k in 0..1u64 << (len - 8) {
+        let net = Ipv4Addr::from(10 << 24 | (k << (32 - len)) as u32);
+        // Writing to a String can't fail.
+        let _ = writeln!(text, "route add {net}/{len} via {via}");
+    }
+    text
+}
+
 /// Gives the links `d0` and `d1` addresses, and routes to what is behind them.
 pub(super) fn routes(inside: &Lab, ipv6: bool) -> Result<(), Fault> {
     commands(ipv6).iter().try_for_each(|command| Ok(inside.ip(command)?))
@@ -41,7 +62,7 @@ pub(super) fn routes(inside: &Lab, ipv6: bool) -> Result<(), Fault> {
 fn commands(ipv6: bool) -> Vec<String> {
     let mut commands = Vec::new();
     for side in 0..2 {
-        let (own, first) = (std::net::Ipv4Addr::new(198, 18 + side as u8, 0, 1), v4(side, 0));
+        let (own, first) = (Ipv4Addr::new(198, 18 + side as u8, 0, 1), v4(side, 0));
         commands.push(format!("address add {own}/32 dev d{side}"));
         commands.push(format!("route add {first}/32 dev d{side}"));
         commands.push(format!("route add 198.{}.0.0/16 via {first} dev d{side}", 18 + side));
@@ -64,6 +85,20 @@ pub(super) fn ringway(inside: &Lab, members: &[&str]) -> Result<TemporaryRouter,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ringway_wire::MacAddr;
+
+    #[test]
+    fn routes_behind_a_port_share_a_network() {
+        let text = |routes| more_commands(&Behind { routes, mac: MacAddr([2, 0, 0, 0, 0, 9]) });
+        assert_eq!(
+            text(1),
+            "neigh replace 198.19.0.2 lladdr 02:00:00:00:00:09 nud permanent dev d1\nroute add 10.0.0.0/8 via 198.19.0.2\n"
+        );
+        let four = text(3);
+        assert_eq!(four.lines().count(), 5, "{four}");
+        assert!(four.ends_with("route add 10.192.0.0/10 via 198.19.0.2\n"), "{four}");
+        assert!(text(u32::MAX).contains("route add 10.0.0.16/28 via"));
+    }
 
     #[test]
     fn a_side_is_reached_by_its_first_host() {

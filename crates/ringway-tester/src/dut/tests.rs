@@ -67,9 +67,9 @@ fn made(dut: &Dut) -> Vec<String> {
     let place = dut.place.iter().flat_map(|place| {
         std::iter::once(place.outside()).chain(place.inside()).map(|lab| lab.name().to_owned())
     });
-    let device = match &dut._device {
-        Device::Switch { _switch } => vec![_switch.port_name("").trim_end_matches(':').to_owned()],
-        Device::Router { _router } => vec![_router.name().to_owned()],
+    let device = match &dut.device {
+        Device::Switch { switch } => vec![switch.port_name("").trim_end_matches(':').to_owned()],
+        Device::Router { router } => vec![router.name().to_owned()],
         _ => Vec::new(),
     };
     place.chain(device).collect()

@@ -52,6 +52,11 @@ impl TemporarySwitch {
         format!("{}:{port}", self.name)
     }
 
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Puts an address on a port for good.
     pub fn lead(&self, mac: [u8; 6], port: &str) -> Result<(), Fault> {
         Ok(Switch::open(&self.name)?.fdb_set(MacAddr(mac), 0, Some(port))?)
