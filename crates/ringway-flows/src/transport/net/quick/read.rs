@@ -27,7 +27,7 @@ pub(crate) struct Quick<'a> {
 }
 
 impl<'a> Quick<'a> {
-    /// The way of an answer, if it is that on which the segment came.
+    /// The way on which the segment came, if its answer takes the same way.
     #[inline(always)]
     pub(crate) fn back(&self, net: &Net) -> Option<QuickWay> {
         let [target, source] = self.addresses;
