@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`line`] | lines by relative error, and lines that bear wild points |
+//! | [`mod@line`] | lines by relative error, and lines that bear wild points |
 //! | [`monotone`] | curves that never fall |
 //! | [`errors`] | predicted against measured |
 //! | [`blocks`] | what all points of a round have in common, taken out |

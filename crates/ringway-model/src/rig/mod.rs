@@ -11,7 +11,7 @@
 //! | [`napi`] | the thread in which an interface receives |
 //! | [`links`] | counts of interfaces |
 //! | [`bed`] | a device, what feeds it and what takes its frames |
-//! | [`measure`] | one run of a point |
+//! | [`mod@measure`] | one run of a point |
 //! | [`sampled`] | a run with samples by group |
 //! | [`session`] | a sweep at work |
 //! | [`caches`] | the data caches of this machine |

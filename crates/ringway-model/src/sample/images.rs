@@ -80,7 +80,7 @@ impl Images {
     /// So many mappings of a process are kept.
     const MOST_MAPPINGS: usize = 1 << 14;
 
-    /// An execution, by the number that [`current`](Self::current) gave.
+    /// An execution, by the number that `current` gave.
     #[must_use]
     pub fn get(&self, image: u32) -> Option<&Image> {
         self.all.get(image as usize)

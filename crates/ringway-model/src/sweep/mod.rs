@@ -5,7 +5,7 @@
 //! | [`point`] | a load |
 //! | [`run`] | what one run of it measured, and whether it counts |
 //! | [`spec`] | the device, the points and the rounds |
-//! | [`file`] | all of it with the results, as JSON |
+//! | [`mod@file`] | all of it with the results, as JSON |
 //! | [`result`] | medians with their intervals |
 //! | [`report`], [`page`], [`bars`] | all of it for people, for programs and as a page |
 //!

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`points`] | the places of each device, and how packets are made to end there |
 //! | [`session`] | rounds over all places |
-//! | [`stages`] | differences with their intervals |
+//! | [`mod@stages`] | differences with their intervals |
 //! | [`report`], [`page`] | all of it for people, for programs and as a page |
 //!
 //! Every place includes the release of the packet, so a stage that is cheaper to release than another shows a little less.
