@@ -9,8 +9,8 @@ use crate::transport::segment::{Segment, flag};
 use crate::transport::stray;
 
 use super::answers::Answered;
+use super::back::Back;
 use super::endpoint::{DATAGRAM, Tuple};
-use super::flush::Back;
 use super::run::Input;
 use super::{Failure, Shard, Wire};
 

@@ -15,15 +15,6 @@ use super::sources::Sources;
 use super::wire::has_room;
 use super::{Failure, Shard, Tally, Wire};
 
-/// The way back to the sender of the segment that is taken now.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Back {
-    /// The segment's connection, until it is released.
-    pub(super) endpoint: u32,
-    pub(super) side: End,
-    pub(super) way: QuickWay,
-}
-
 /// What the segments of an endpoint are made with.
 pub(super) struct Outlet<'a> {
     pub(super) record: &'a mut Endpoint,

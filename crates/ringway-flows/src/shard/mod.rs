@@ -7,7 +7,7 @@
 //! | `turn` | the most frequent event of a program, in one piece |
 //! | `run`, `talk`, `hear`, `wait`, `listen` | instructions: values and jumps; bytes to send; bytes to expect; connections and time; ports |
 //! | `branches` | parts of a program that run beside each other |
-//! | `flush`, `alone`, `sources` | segments and datagrams go; the bytes that they carry |
+//! | `flush`, `alone`, `back`, `sources` | segments and datagrams go; the bytes that they carry |
 //! | `finish` | a connection or a flow ends, in order or not |
 //! | `time` | timers |
 //! | `backlog` | half-open connections, up to a limit |
@@ -21,6 +21,7 @@ mod addresses;
 mod alone;
 mod answers;
 mod arrive;
+mod back;
 mod backlog;
 mod begin;
 mod branches;
@@ -75,6 +76,7 @@ use crate::pools::pairs::Pairs;
 use crate::transport::Settings;
 use crate::transport::net::Net;
 
+use back::Back;
 use backlog::Backlog;
 use endpoint::{Endpoint, Row, Sending, Waiting};
 use fields::RawState;
@@ -150,7 +152,7 @@ pub struct Shard {
     /// The endpoint whose event a program hears now, until it is released.
     watched: u32,
     /// The way back to the sender of the segment that is taken now, if that is the way of the answer.
-    back: Option<flush::Back>,
+    back: Option<Back>,
     /// Endpoints to which an instruction gave something to send.
     touched: Vec<u32>,
     /// A message that is rendered.
