@@ -70,8 +70,8 @@ pub(in super::super) struct Args {
     dut_backend: Option<Backend>,
 
     /// CPUs of the generator and of the thread that forwards [default: the first and the last]
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 2, help_heading = PORTS)]
-    cpus: Vec<usize>,
+    #[arg(long, value_name = "A,B", value_parser = two_cpus, help_heading = PORTS)]
+    cpus: Option<[usize; 2]>,
 
     /// Runs of each point that count
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = TRIALS)]
@@ -116,10 +116,7 @@ impl Args {
         }
         let values = if self.values.is_empty() { defaults(swept) } else { &self.values };
         let points: Vec<Point> = values.iter().map(|&v| self.point(swept, v, device)).collect();
-        let cpus = match self.cpus[..] {
-            [generator, device] => [generator, device],
-            _ => [Cpus::default().generator, Cpus::default().device],
-        };
+        let cpus = self.cpus.unwrap_or_else(|| [Cpus::default().generator, Cpus::default().device]);
         let spec = Spec {
             device,
             backend: self.dut_backend.unwrap_or_default(),
@@ -181,6 +178,13 @@ fn count(text: &str) -> Result<u32, String> {
     whole.map(|n| n as u32).ok_or_else(|| "accepted: a whole number above 0, as 1000, 1M or 16Ki".into())
 }
 
+/// Two CPUs, as in `0,1`.
+fn two_cpus(text: &str) -> Result<[usize; 2], String> {
+    let wrong = || format!("'{text}' is not two CPUs, such as 0,1");
+    let (generator, device) = text.split_once(',').ok_or_else(wrong)?;
+    Ok([generator.parse().map_err(|_| wrong())?, device.parse().map_err(|_| wrong())?])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,6 +237,8 @@ mod tests {
             ("f --dut linux-bridge --over size --values 63", "frame size 63"),
             ("f --over size", "--dut"),
             ("f --dut linux-bridge --over speed", "can't be swept"),
+            ("f --dut linux-bridge --over size --cpus 1", "not two CPUs"),
+            ("f --dut linux-bridge --over size --cpus 1,x", "not two CPUs"),
         ] {
             let e = spec(words).unwrap_err();
             assert!(e.contains(why), "{words}: {e}");
