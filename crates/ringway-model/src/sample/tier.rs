@@ -100,7 +100,7 @@ impl Limits {
     pub(super) fn refusal(&self, on: &str, e: io::Error) -> Error {
         let Some(paranoid) = self.paranoid else {
             return Error::new(ErrorKind::Unsupported, on, "this kernel has no perf events")
-                .cure("use a kernel with CONFIG_PERF_EVENTS; `ringway prof live` needs none");
+                .cure("use a kernel with CONFIG_PERF_EVENTS");
         };
         match e.raw_os_error() {
             Some(libc::ESRCH) => Error::new(ErrorKind::NotFound, on, "it has ended, or there is no such thread")
