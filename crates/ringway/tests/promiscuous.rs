@@ -16,7 +16,7 @@ use ringway_lab::Lab;
 use ringway_lab::raw::RawSender;
 
 use support::{LIMIT, assert_detached, assert_line, child_command, child_with_all_open, enter, eventually};
-use support::{new_lab, new_pair, open_with, promiscuity, role, wait_with, whole};
+use support::{new_lab, new_pair, open_with, promiscuity, role, wait_with, when_free, whole};
 
 /// A port by each backend that receives.
 const PORTS: [&str; 3] = ["ebpf:a0", "xdp:a0", "packet:a0"];
@@ -64,7 +64,7 @@ fn ports_ask_for_what_they_are_to_receive() {
 fn opens_and_waits() {
     let Some(words) = role() else { return };
     enter(&words[0]);
-    wait_with([Port::open(&words[1]).unwrap()]);
+    wait_with([when_free(|| Port::open(&words[1]))]);
 }
 
 #[test]

@@ -17,8 +17,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::fd::Watch;
 use crate::sys::xsk::{Umem, Wanted, Xsk, ZeroCopy};
 
-/// How long a queue may be busy: the kernel lets go of a closed socket's queue in the background.
-const RELEASE: Duration = Duration::from_secs(3);
+/// How long a queue may be busy when a port opens it: another program may have just closed its socket, and the kernel
+/// releases a closed socket's queue in the background.
+const OPEN_WAIT: Duration = Duration::from_secs(3);
+/// The same when the port closed the socket itself. The queue will surely be free: only a stalled kernel ends the wait.
+const REPLACE_WAIT: Duration = Duration::from_secs(60);
 
 /// One queue.
 #[derive(Debug)]
@@ -49,7 +52,7 @@ impl Queue {
             watch,
             broken: AtomicBool::new(false),
         };
-        queue.connect(fd)?;
+        queue.connect(fd, OPEN_WAIT)?;
         Ok(queue)
     }
 
@@ -91,7 +94,7 @@ impl Queue {
         drop((rx, tx));
         let fd = self.core.interface.inside(Xsk::socket);
         let fd = fd.map_err(|e| Error::io(&self.core.name, "making an AF_XDP socket failed", e));
-        let made = fd.and_then(|fd| self.connect(fd));
+        let made = fd.and_then(|fd| self.connect(fd, REPLACE_WAIT));
         self.broken.store(made.is_err(), Relaxed);
         made
     }
@@ -106,9 +109,10 @@ impl Queue {
         Err(Error::new(ErrorKind::Gone, &self.core.name, what).cure("open the port again"))
     }
 
-    fn connect(&self, fd: OwnedFd) -> Result<()> {
+    /// Binds `fd` to the queue, and new sockets after it while the queue is busy, for as long as `patience`.
+    fn connect(&self, fd: OwnedFd, patience: Duration) -> Result<()> {
         let core = &self.core;
-        let until = Instant::now() + RELEASE;
+        let until = Instant::now() + patience;
         let mut unbound = Some(fd);
         let socket = loop {
             let fd = match unbound.take() {
