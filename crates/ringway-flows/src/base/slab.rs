@@ -76,6 +76,8 @@ impl<T: Record> Slab<T> {
         let id = if self.free != END {
             let id = self.free;
             self.free = self.records[id as usize].link();
+            // The next taker finds it in the cache. Records that were given back long ago are not there.
+            self.fetch(self.free);
             id
         } else if self.records.len() < self.limit as usize {
             self.records.push(T::default());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ringway::{Error, RxFrame, RxRing, Waiter, Wakeable, time::monotonic_ns};
 
 use crate::code::End;
-use crate::shard::{BATCH, Shard};
+use crate::shard::Shard;
 
 use super::counted::Counted;
 use super::counts::Counts;
@@ -182,28 +182,19 @@ fn receive(
     wire: &mut Bursts<'_>,
 ) -> bool {
     let (mut moved, mut whole) = (false, [0; FRAME]);
-    let mut burst = rx.burst(BURST);
-    loop {
-        let mut batch = [const { None }; BATCH];
-        batch.iter_mut().zip(burst.by_ref()).for_each(|(place, frame)| *place = Some(frame));
-        if batch[0].is_none() {
-            return moved;
-        }
+    shard.burst(side, rx.burst(BURST), RxFrame::bytes, |shard, frame| {
         moved = true;
-        let whole_ones = batch.iter().flatten().filter(|frame| !frame.is_chained());
-        shard.warm(side, whole_ones.map(RxFrame::bytes));
-        for frame in batch.iter().flatten() {
-            let bytes = if frame.is_chained() {
-                let len = frame.copy_to(&mut whole);
-                &whole[..len]
-            } else {
-                frame.bytes()
-            };
-            if steering.as_mut().is_none_or(|steering| steering.is_here(side, bytes)) {
-                shard.receive(side, bytes, now, wire);
-            }
+        let bytes = if frame.is_chained() {
+            let len = frame.copy_to(&mut whole);
+            &whole[..len]
+        } else {
+            frame.bytes()
+        };
+        if steering.as_mut().is_none_or(|steering| steering.is_here(side, bytes)) {
+            shard.receive(side, bytes, now, wire);
         }
-    }
+    });
+    moved
 }
 
 /// Starts what is due; returns whether a flow began.

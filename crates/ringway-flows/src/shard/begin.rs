@@ -113,6 +113,7 @@ impl Shard {
         self.endpoints[id] = Endpoint { links: Links::IDLE, tuple, owner, ..Endpoint::default() };
         let Self { table, places, endpoints, .. } = self;
         let hash = |tuple: Tuple, owner: Owner| places.hash(tuple.words(owner.is_udp()));
+        self.listeners += u32::from(tuple.is_listener());
         table.insert(hash(tuple, owner), id, |id| hash(endpoints[id].tuple, endpoints[id].owner));
         Some(id)
     }
@@ -224,8 +225,10 @@ impl Shard {
     /// The endpoint of a slot that listens for this peer, or for anybody: from here on it is the connection's.
     #[cold]
     pub(super) fn listened(&mut self, tuple: Tuple, is_udp: bool) -> Option<u32> {
-        let anybody = Tuple::listener(tuple.local, tuple.local_port);
-        let listener = self.find(tuple.listener_for(), is_udp).or_else(|| self.find(anybody, is_udp))?;
+        if self.listeners == 0 {
+            return None;
+        }
+        let listener = tuple.listeners().into_iter().find_map(|place| self.find(place, is_udp))?;
         let owner = self.endpoints[listener].owner;
         self.leave(listener);
         self.endpoints.give(listener);

@@ -89,6 +89,12 @@ impl Tuple {
         Self { remote_port: 0, ..*self }
     }
 
+    /// The places of the listeners that a first segment may be for, in their order: for this peer, and for anybody.
+    #[inline]
+    pub(crate) const fn listeners(&self) -> [Self; 2] {
+        [self.listener_for(), Self::listener(self.local, self.local_port)]
+    }
+
     /// Whether it is the place of a listener.
     pub(crate) const fn is_listener(&self) -> bool {
         self.remote_port == 0

@@ -201,6 +201,7 @@ impl Shard {
         let record = &self.endpoints[id];
         let hash = self.places.hash(record.tuple.words(record.owner.is_udp()));
         self.table.remove(hash, id);
+        self.listeners -= u32::from(record.tuple.is_listener());
     }
 
     /// Gives a queue back, with the blocks of its pieces.

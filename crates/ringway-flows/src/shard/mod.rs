@@ -90,7 +90,6 @@ pub use latency::Latency;
 pub use reasons::Failure;
 pub use setup::{SetupError, Shape};
 pub use tally::{EndTally, Tally};
-pub use warm::BATCH;
 pub use wire::Wire;
 
 /// All flows of one worker.
@@ -126,6 +125,8 @@ pub struct Shard {
     /// Draws that only one end makes, and choices of addresses.
     random: SplitMix64,
     table: Table,
+    /// Endpoints in the table that listen.
+    listeners: u32,
     places: TableKey,
     classes: TableKey,
     initial: PeerKey,

@@ -124,6 +124,7 @@ impl Shard {
             pairs: pairs(&bundle, &hosts)?,
             random: SplitMix64(key(purpose::PRIVATE).hash([0])),
             table: Table::new(shape.endpoints),
+            listeners: 0,
             places: TableKey::from(key(purpose::PLACES)),
             classes: TableKey::from(key(purpose::CLASSES)),
             initial: key(purpose::INITIAL),

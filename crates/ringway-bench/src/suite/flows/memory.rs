@@ -12,7 +12,7 @@ use ringway_flows::run::plan::Plan;
 use ringway_flows::run::report::{Ended, Report, Run};
 use ringway_flows::run::size;
 use ringway_flows::schedule::starts::Share;
-use ringway_flows::shard::{BATCH, Shape, Shard, Wire};
+use ringway_flows::shard::{Shape, Shard, Wire};
 use ringway_flows::transport::Settings;
 
 use super::result::sample;
@@ -120,12 +120,8 @@ impl Rings {
         for side in [End::Client, End::Server] {
             let mut taken = mem::replace(&mut self.taken, Ring { slots: Vec::new(), used: 0 });
             mem::swap(&mut taken, &mut self.waiting[side as usize]);
-            for batch in taken.slots[..taken.used].chunks(BATCH) {
-                shard.warm(side, batch.iter().map(|(len, frame)| &frame[..*len]));
-                for (len, frame) in batch {
-                    shard.receive(side, &frame[..*len], now, self);
-                }
-            }
+            let came = taken.slots[..taken.used].iter().map(|(len, frame)| &frame[..*len]);
+            shard.burst(side, came, |frame| frame, |shard, frame| shard.receive(side, frame, now, self));
             frames += mem::take(&mut taken.used);
             self.taken = taken;
         }

@@ -2,9 +2,11 @@
 
 use std::time::Instant;
 
+use ringway_sys::huge_pages::ask_for_huge_pages;
+
 use super::stories;
 use crate::code::{Bundle, End};
-use crate::shard::{BATCH, Shape, Shard, Wire};
+use crate::shard::{Shape, Shard, Wire};
 use crate::transport::Settings;
 
 const MINUTE: u64 = 60_000_000_000;
@@ -21,8 +23,15 @@ struct Rings {
 }
 
 impl Rings {
+    /// The memory is that of a network, which nobody measures.
     fn new(slots: usize) -> Self {
-        Self { bytes: Default::default(), frames: Default::default(), slots }
+        let ring = || {
+            let mut bytes = vec![0; slots * ROOM];
+            ask_for_huge_pages(&mut bytes);
+            (Vec::with_capacity(slots), bytes)
+        };
+        let ((to_client, first), (to_server, second)) = (ring(), ring());
+        Self { frames: [to_client, to_server], bytes: [first, second], slots }
     }
 }
 
@@ -35,9 +44,6 @@ impl Wire for Rings {
         let to = side.other() as usize;
         let (frames, bytes) = (&mut self.frames[to], &mut self.bytes[to]);
         let start = frames.last().map_or(0, |frame| frame.end.next_multiple_of(64));
-        if bytes.len() < start + ROOM {
-            bytes.resize((start + ROOM) * 2, 0);
-        }
         let len = write(&mut bytes[start..start + ROOM]);
         if len > 0 {
             frames.push(start..start + len);
@@ -86,15 +92,8 @@ impl Bench {
             // What came until now, so that a burst ends.
             std::mem::swap(&mut rings.frames[at], &mut incoming.frames[at]);
             std::mem::swap(&mut rings.bytes[at], &mut incoming.bytes[at]);
-            let frames = |from: usize| {
-                incoming.frames[at][from..].iter().map(|place| &incoming.bytes[at][place.clone()])
-            };
-            for (k, frame) in frames(0).enumerate() {
-                if k.is_multiple_of(BATCH) {
-                    shard.warm(side, frames(k));
-                }
-                shard.receive(side, frame, now, rings);
-            }
+            let frames = incoming.frames[at].iter().map(|place| &incoming.bytes[at][place.clone()]);
+            shard.burst(side, frames, |frame| frame, |shard, frame| shard.receive(side, frame, now, rings));
             incoming.frames[at].clear();
         }
         shard.poll(now, rings);
