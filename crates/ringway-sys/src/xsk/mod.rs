@@ -3,13 +3,19 @@
 //! The kernel puts a received frame [`HEADROOM`] bytes into its chunk. Regions place their first buffer just as far
 //! behind a page, so the memory registered starts on that page and each frame lies at the start of a buffer.
 
+mod bind;
+mod released;
 mod ring;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+pub(super) use bind::bind;
+use bind::bind_best;
+use released::Place;
 use ring::{ADDR, DESC};
 pub use ring::{Desc, Ring};
 
@@ -105,13 +111,13 @@ pub(super) fn set<T>(fd: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
         .map(drop)
 }
 
-fn get<T>(fd: &OwnedFd, option: i32) -> io::Result<T> {
+fn get<T>(fd: &OwnedFd, level: i32, option: i32) -> io::Result<T> {
     // SAFETY: used with plain data for which zero is a valid value.
     let mut value: T = unsafe { std::mem::zeroed() };
     let mut len = size_of::<T>() as u32;
     let out = (&raw mut value).cast();
     // SAFETY: `value` is `len` bytes and lives across the call.
-    check(unsafe { libc::getsockopt(fd.as_raw_fd(), libc::SOL_XDP, option, out, &mut len) })?;
+    check(unsafe { libc::getsockopt(fd.as_raw_fd(), level, option, out, &mut len) })?;
     Ok(value)
 }
 
@@ -156,6 +162,7 @@ pub struct Xsk {
 #[derive(Debug)]
 pub struct XskFd {
     fd: OwnedFd,
+    place: Place,
     /// Whether the driver uses the buffers themselves.
     pub zero_copy: bool,
     /// Whether frames of several buffers are taken (Linux 6.6).
@@ -201,7 +208,7 @@ impl Xsk {
         if want.receive {
             set(&fd, libc::XDP_RX_RING, &want.ring)?;
         }
-        let at: libc::xdp_mmap_offsets = get(&fd, libc::XDP_MMAP_OFFSETS)?;
+        let at: libc::xdp_mmap_offsets = get(&fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS)?;
         let map = |page: i64, ofs: &libc::xdp_ring_offset, entry| Ring::map(&fd, page, ofs, entry, want.ring);
         let tx = TxRings {
             tx: map(libc::XDP_PGOFF_TX_RING, &at.tx, DESC)?,
@@ -218,46 +225,43 @@ impl Xsk {
         // Only faster where the kernel knows it.
         let _ = set(&fd, MAX_TX_SKB_BUDGET, &want.ring);
         let (multi, refused) = bind_best(&fd, want)?;
-        let options: libc::xdp_options = get(&fd, libc::XDP_OPTIONS)?;
+        let options: libc::xdp_options = get(&fd, libc::SOL_XDP, libc::XDP_OPTIONS)?;
         let zero_copy = options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0;
-        Ok(Self { fd: Arc::new(XskFd { fd, zero_copy, multi, refused }), rx, tx })
+        let place = Place::new(&fd, want.ifindex, want.queue);
+        released::forget(place);
+        Ok(Self { fd: Arc::new(XskFd { fd, place, zero_copy, multi, refused }), rx, tx })
     }
-}
 
-/// Binds, with frames of several buffers where they are known. In copy mode without need-wakeup: poll would send then
-/// too, in whatever thread, and lose frames uncounted. Returns whether they are known, and why there is no zero copy.
-fn bind_best(fd: &OwnedFd, want: &Wanted) -> io::Result<(bool, Option<i32>)> {
-    let zero = libc::XDP_ZEROCOPY | libc::XDP_USE_NEED_WAKEUP;
-    let modes: &[u16] = match want.zero_copy {
-        ZeroCopy::No => &[libc::XDP_COPY],
-        ZeroCopy::Try => &[zero, libc::XDP_COPY],
-        ZeroCopy::Only => &[zero],
-    };
-    let (mut last, mut refused) = (io::Error::from_raw_os_error(libc::EINVAL), None);
-    for mode in modes {
-        for (multi, flag) in [(true, libc::XDP_USE_SG), (false, 0)] {
-            match bind(fd, want.ifindex, want.queue, mode | flag) {
-                Ok(()) => return Ok((multi, refused)),
-                Err(e) => last = e,
-            }
-            if !matches!(last.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) {
-                return Err(last);
+    /// Sets up a socket that `make` makes, and new ones after it while the queue is busy: for as long as `patience`, and for longer
+    /// when it was this process that closed a socket there.
+    pub fn when_free(
+        mut make: impl FnMut() -> io::Result<OwnedFd>,
+        umem: &Umem,
+        want: &Wanted,
+        patience: Duration,
+    ) -> io::Result<Self> {
+        let start = Instant::now();
+        loop {
+            let fd = make()?;
+            let until = released::busy_until(Place::new(&fd, want.ifindex, want.queue));
+            match Self::new(fd, umem, want) {
+                Err(e)
+                    if e.raw_os_error() == Some(libc::EBUSY)
+                        && (start.elapsed() < patience
+                            || until.is_some_and(|until| Instant::now() < until)) =>
+                {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                made => return made,
             }
         }
-        refused = last.raw_os_error();
     }
-    Err(last)
 }
 
-/// Binds a socket that has memory and rings to a queue.
-pub(super) fn bind(fd: &OwnedFd, ifindex: u32, queue: u32, flags: u16) -> io::Result<()> {
-    // SAFETY: plain data; zero is a valid value for each field.
-    let mut a: libc::sockaddr_xdp = unsafe { std::mem::zeroed() };
-    a.sxdp_family = libc::AF_XDP as u16;
-    (a.sxdp_ifindex, a.sxdp_queue_id, a.sxdp_flags) = (ifindex, queue, flags);
-    let len = size_of::<libc::sockaddr_xdp>() as u32;
-    // SAFETY: `a` is `len` bytes and lives across the call.
-    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const a).cast(), len) }).map(drop)
+impl Drop for XskFd {
+    fn drop(&mut self) {
+        released::note(self.place);
+    }
 }
 
 /// What the kernel did with the descriptors put up.
@@ -311,7 +315,7 @@ impl XskFd {
     /// Frames that the kernel lost on the way into the rx ring since the socket was opened, for want of a free chunk or a
     /// free descriptor.
     pub fn lost(&self) -> io::Result<u64> {
-        let s: libc::xdp_statistics = get(&self.fd, libc::XDP_STATISTICS)?;
+        let s: libc::xdp_statistics = get(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS)?;
         Ok(s.rx_dropped + s.rx_ring_full)
     }
 }

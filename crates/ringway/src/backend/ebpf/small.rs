@@ -10,6 +10,7 @@
 //! is for [`super::tx`] to say.
 
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use super::core::Core;
 use crate::abi::cursor;
@@ -137,7 +138,9 @@ impl Small {
                 zero_copy: ZeroCopy::No,
             };
             let umem = core.region.shared().umem(false);
-            let socket = Xsk::new(fd, &umem, &want).ok();
+            let mut unbound = Some(fd);
+            let make = || unbound.take().map_or_else(|| core.interface.inside(Xsk::socket), Ok);
+            let socket = Xsk::when_free(make, &umem, &want, Duration::ZERO).ok();
             self.sender = socket.map(|s| Sender { fd: s.fd, rings: s.tx, umem });
             // Without AF_XDP, or with another socket on the queue, live frames do the work.
             self.possible = self.sender.is_some();

@@ -7,7 +7,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::core::Core;
 use super::rx_half::RxHalf;
@@ -17,18 +17,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::fd::Watch;
 use crate::sys::xsk::{Umem, Wanted, Xsk, ZeroCopy};
 
-/// How long a queue may be busy when a port opens it: another program may have just closed its socket, and the kernel
-/// releases a closed socket's queue in the background.
-const OPEN_WAIT: Duration = Duration::from_secs(3);
-/// The same when the port closed the socket itself. The queue will surely be free: only a stalled kernel ends the wait.
-const REPLACE_WAIT: Duration = Duration::from_secs(60);
+/// How long a queue may be busy: another program may have just closed its socket, and the kernel releases a closed socket's
+/// queue in the background.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// One queue.
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) core: Arc<Core>,
-    want: Wanted,
-    umem: Umem,
+    pub(super) want: Wanted,
+    pub(super) umem: Umem,
     rx: Mutex<RxHalf>,
     tx: Mutex<TxHalf>,
     /// Readable when the socket is, and the same when the socket changes.
@@ -52,7 +50,7 @@ impl Queue {
             watch,
             broken: AtomicBool::new(false),
         };
-        queue.connect(fd, OPEN_WAIT)?;
+        queue.connect(fd)?;
         Ok(queue)
     }
 
@@ -94,7 +92,7 @@ impl Queue {
         drop((rx, tx));
         let fd = self.core.interface.inside(Xsk::socket);
         let fd = fd.map_err(|e| Error::io(&self.core.name, "making an AF_XDP socket failed", e));
-        let made = fd.and_then(|fd| self.connect(fd, REPLACE_WAIT));
+        let made = fd.and_then(|fd| self.connect(fd));
         self.broken.store(made.is_err(), Relaxed);
         made
     }
@@ -109,23 +107,13 @@ impl Queue {
         Err(Error::new(ErrorKind::Gone, &self.core.name, what).cure("open the port again"))
     }
 
-    /// Binds `fd` to the queue, and new sockets after it while the queue is busy, for as long as `patience`.
-    fn connect(&self, fd: OwnedFd, patience: Duration) -> Result<()> {
+    /// Binds `fd` to the queue, or a new socket when the queue is still busy.
+    fn connect(&self, fd: OwnedFd) -> Result<()> {
         let core = &self.core;
-        let until = Instant::now() + patience;
         let mut unbound = Some(fd);
-        let socket = loop {
-            let fd = match unbound.take() {
-                Some(fd) => fd,
-                None => core.interface.inside(Xsk::socket).map_err(|e| core.refused(self.want.queue, e))?,
-            };
-            match Xsk::new(fd, &self.umem, &self.want) {
-                Err(e) if e.raw_os_error() == Some(libc::EBUSY) && Instant::now() < until => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                made => break made.map_err(|e| core.refused(self.want.queue, e))?,
-            }
-        };
+        let make = || unbound.take().map_or_else(|| core.interface.inside(Xsk::socket), Ok);
+        let socket = Xsk::when_free(make, &self.umem, &self.want, PATIENCE)
+            .map_err(|e| core.refused(self.want.queue, e))?;
         let fd = socket.fd.clone();
         if self.watch.is_armed() {
             self.watch(fd.as_fd())?;

@@ -1,6 +1,7 @@
 //! Sockets whose kernel side stops giving buffers back. Needs root; says so and passes without.
 
 use std::collections::HashSet;
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use crate::port::name::{NicRings, PortName};
 use crate::port::{OpenOptions, Port};
 use crate::ring::{RxRing, TxRing};
 use crate::sys::net;
+use crate::sys::xsk::Xsk;
 
 /// No wait takes longer; far above what any needs.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -191,4 +193,28 @@ fn frames_given_up_are_never_sent() {
         assert_eq!(out.frames_out, arrived.frames_in, "{out}; {arrived}");
     }
     assert_each_buffer_once(&a);
+}
+
+/// The kernel releases a queue in the background: a process that closed the socket waits for that. For others it does not.
+#[test]
+fn a_queue_that_this_process_closed_is_waited_for() {
+    let Some((netns, _a, (b, queue))) = pair(16) else { return };
+    let (netns, umem, want) = (File::from(netns), queue.umem, queue.want);
+    let open = || {
+        let mut tries = 0;
+        let make = || {
+            tries += 1;
+            Xsk::socket()
+        };
+        let made = net::in_netns(&netns, || Xsk::when_free(make, &umem, &want, Duration::ZERO).map(drop));
+        (made.map_err(|e| e.raw_os_error()), tries)
+    };
+    assert_eq!(open(), (Err(Some(libc::EBUSY)), 1));
+    let region = b.region().clone();
+    drop((b, queue));
+    for _ in 0..20 {
+        let (made, tries) = open();
+        assert_eq!(made, Ok(()), "{tries} tries");
+    }
+    drop(region);
 }
