@@ -131,7 +131,9 @@ fn linux_forwards_and_each_sample_finds_its_group() {
     );
 
     let (svg, page) = (file("route.svg"), file("route.html"));
-    let drawn = run(&["prof", "flame", profile, "-o", svg.to_str().unwrap(), "--json"]).json();
+    let both = ["-o", svg.to_str().unwrap(), "--page", page.to_str().unwrap()];
+    let drawn = run(&[&["prof", "flame", profile, "--json"][..], &both].concat()).json();
+    has_graph(&page);
     Schema::read().check("prof flame", &drawn);
     let svg = std::fs::read_to_string(svg).unwrap();
     assert!(svg.starts_with("<svg ") && svg.contains(">postrouting ") && svg.contains("ip_forward"));
@@ -149,11 +151,24 @@ fn linux_forwards_and_each_sample_finds_its_group() {
     }
     assert!(std::fs::read_to_string(page).unwrap().contains("postrouting"));
 
-    let same = run(&["prof", "diff", profile, profile, "--json"]).json();
+    let page_of_both = file("same.html");
+    let to = page_of_both.to_str().unwrap();
+    let same = run(&["prof", "diff", profile, profile, "--json", "--page", to]).json();
+    has_graph(&page_of_both);
     Schema::read().check("prof diff", &same);
     let changes = same["changes"].as_array().unwrap();
     assert!(
         changes.iter().all(|c| c["significant"] == false) && same["warnings"].as_array().unwrap().is_empty()
+    );
+}
+
+/// The page is whole, and has the image in itself.
+fn has_graph(page: &Path) {
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains("data:image/svg+xml")
+            && page.contains("ip_forward")
+            && page.trim_end().ends_with("</html>")
     );
 }
 

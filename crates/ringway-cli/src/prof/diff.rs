@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 
 use ringway_model::flame::{Merged, differential};
+use ringway_model::table::graph_page::graph_page;
+use ringway_model::table::page::Entry;
 use ringway_model::table::{Change, Costs, changes, text};
 use serde_json::json;
 
-use super::files::{GroupsArg, profile, write};
+use super::files::{GroupsArg, Page, profile, write};
 use super::flame::{Chosen, title};
 use crate::console::note;
 use crate::failure::Failure;
 use crate::options::Json;
+use crate::words;
 
 /// Compare two profiles: costs by group with their significance, and a differential flame graph
 #[derive(Debug, clap::Args)]
@@ -35,6 +38,9 @@ pub(super) struct Args {
     output: Option<PathBuf>,
 
     #[command(flatten)]
+    page: Page,
+
+    #[command(flatten)]
     json: Json,
 }
 
@@ -45,6 +51,7 @@ Profiles of different machines, kernels or sources of samples compare with a war
 Examples:
   ringway prof diff before.prof after.prof
   ringway prof diff before.prof after.prof -o diff.svg
+  ringway prof diff --page diff.html before.prof after.prof
   ringway prof diff --json before.prof after.prof | jq '.changes[] | select(.significant)'";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
@@ -55,11 +62,25 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let warnings = profiles[0].about.differences(&profiles[1].about);
     warnings.iter().for_each(|line| note(&format!("prof: warning: {line}")));
     let changes: Vec<Change> = changes(&costs[0], &costs[1]);
-    if let Some(output) = &args.output {
+    if args.output.is_some() || args.page.page.is_some() {
         let mut merged = Merged::default();
         (0..2).for_each(|n| merged.add(&profiles[n], &found[n], &args.chosen.selection()));
-        let names = format!("{} after {}", args.after.display(), args.before.display());
-        write(output, &differential(&merged, &title(&names, &[&profiles[0], &profiles[1]])))?;
+        let names = [&args.before, &args.after].map(|file| file.display().to_string());
+        let said = format!("{} after {}", names[1], names[0]);
+        let image = differential(&merged, &title(&said, &[&profiles[0], &profiles[1]]));
+        if let Some(output) = &args.output {
+            write(output, &image)?;
+        }
+        if let Some(path) = &args.page.page {
+            let entry = |n: usize| Entry {
+                name: &names[n],
+                about: &profiles[n].about,
+                costs: &costs[n],
+                found: &found[n],
+            };
+            let entries = [entry(0), entry(1)];
+            write(path, &graph_page("What changed", &words::line(), &entries, &image, &changes))?;
+        }
     }
     let object = json!({ "warnings": warnings, "before": costs[0], "after": costs[1], "changes": changes, "image": args.output });
     Ok(args.json.console().result(text::changes(&costs, &changes).trim_end(), &object)?)

@@ -4,12 +4,16 @@ use std::path::PathBuf;
 
 use ringway_model::flame::{Merged, Selection, Title, flame_graph, folded};
 use ringway_model::profile::Profile;
+use ringway_model::table::Costs;
+use ringway_model::table::graph_page::graph_page;
+use ringway_model::table::page::Entry;
 use ringway_tester::report::text::grouped;
 use serde_json::json;
 
-use super::files::{GroupsArg, profile, write};
+use super::files::{GroupsArg, Page, profile, write};
 use crate::failure::Failure;
 use crate::options::Json;
+use crate::words;
 
 /// Draw a flame graph: an image for a browser, or folded text
 #[derive(Debug, clap::Args)]
@@ -30,8 +34,11 @@ pub(super) struct Args {
     output: Option<PathBuf>,
 
     /// Print folded text for other tools, and draw nothing
-    #[arg(long, conflicts_with_all = ["output", "json"])]
+    #[arg(long, conflicts_with_all = ["output", "json", "page"])]
     folded: bool,
+
+    #[command(flatten)]
+    page: Page,
 
     #[command(flatten)]
     json: Json,
@@ -65,7 +72,8 @@ In the image a click widens a function, Escape shows all again, and / finds name
 Examples:
   ringway prof flame ringway.prof -o out.svg
   ringway prof flame --only free ringway.prof        # where buffers are released
-  ringway prof flame --folded ringway.prof | sort    # for other tools";
+  ringway prof flame --folded ringway.prof | sort    # for other tools
+  ringway prof flame --page out.html ringway.prof    # with the costs by group below";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let profile = profile(&args.file)?;
@@ -79,7 +87,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
     let output = args.output.clone().unwrap_or_else(|| args.file.with_extension("svg"));
     let title = title(&format!("{}: {}", profile.about.target, groups.about()), &[&profile]);
-    write(&output, &flame_graph(&merged, &title))?;
+    let image = flame_graph(&merged, &title);
+    write(&output, &image)?;
+    if let Some(path) = &args.page.page {
+        let costs = Costs::from_attribution(&profile.about, groups.name(), &found);
+        let name = args.file.display().to_string();
+        let entry = Entry { name: &name, about: &profile.about, costs: &costs, found: &found };
+        write(path, &graph_page("Flame graph", &words::line(), &[entry], &image, &[]))?;
+    }
     let (drawn, left) = (merged.samples(0), merged.left_out());
     let text = format!("{}: {} samples drawn, {} left out", output.display(), grouped(drawn), grouped(left));
     Ok(console.result(&text, &json!({ "file": output, "samples": drawn, "left_out": left }))?)

@@ -5,10 +5,12 @@
 //! | `costs` | from a profile and groups to cycles a packet |
 //! | `compare` | what changed between two profiles |
 //! | [`page`] | a page with stacked bars |
+//! | [`graph_page`] | the same, with a flame graph and what changed |
 //! | [`text`] | tables for terminals |
 
 mod compare;
 mod costs;
+pub mod graph_page;
 pub mod page;
 pub mod text;
 

@@ -26,12 +26,18 @@ pub struct Entry<'a> {
 /// The page of some profiles, each of which is a bar.
 #[must_use]
 pub fn page(title: &str, command: &str, entries: &[Entry<'_>]) -> String {
+    page_below(title, command, entries, "")
+}
+
+/// The same, with `first` between the header and the bars.
+pub(super) fn page_below(title: &str, command: &str, entries: &[Entry<'_>], first: &str) -> String {
     let labels: Vec<String> = entries.iter().map(label).collect();
     let mut body = head(title, &names(entries), &labels);
     for entry in entries.iter().take(1) {
         body += &origin(&entry.about.conditions, command, true);
     }
     body += "</header>\n";
+    body += first;
     body += &format!("<section>\n<h2>{}</h2>\n{}</section>\n", escape(&unit(entries)), bars(entries));
     entries.iter().for_each(|entry| body += &of_entry(entry));
     whole(title, &body)
