@@ -4,7 +4,32 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::super::fd::check;
-use super::{Wanted, ZeroCopy};
+
+/// What is wanted of a socket.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// The interface.
+    pub ifindex: u32,
+    /// The queue of the interface.
+    pub queue: u32,
+    /// Descriptors of each ring, a power of two.
+    pub ring: u32,
+    /// Whether it has the rings of the receiving side.
+    pub receive: bool,
+    /// Whether the driver shall use the buffers themselves.
+    pub zero_copy: ZeroCopy,
+}
+
+/// Whether the driver is to work on the buffers themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZeroCopy {
+    /// The kernel copies.
+    No,
+    /// The kernel copies where the driver refuses.
+    Try,
+    /// Without it the socket is of no use.
+    Only,
+}
 
 /// Binds, with frames of several buffers where they are known. In copy mode without need-wakeup: poll would send then
 /// too, in whatever thread, and lose frames uncounted. Returns whether they are known, and why there is no zero copy.

@@ -4,6 +4,7 @@
 //! behind a page, so the memory registered starts on that page and each frame lies at the start of a buffer.
 
 mod bind;
+mod options;
 mod released;
 mod ring;
 
@@ -15,6 +16,9 @@ use std::time::{Duration, Instant};
 
 pub(super) use bind::bind;
 use bind::bind_best;
+pub use bind::{Wanted, ZeroCopy};
+use options::get;
+pub(super) use options::set;
 use released::Place;
 use ring::{ADDR, DESC};
 pub use ring::{Desc, Ring};
@@ -104,49 +108,6 @@ impl Umem {
     }
 }
 
-pub(super) fn set<T>(fd: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
-    let len = size_of::<T>() as u32;
-    // SAFETY: passes a live value and its size.
-    check(unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_XDP, option, (&raw const *value).cast(), len) })
-        .map(drop)
-}
-
-fn get<T>(fd: &OwnedFd, level: i32, option: i32) -> io::Result<T> {
-    // SAFETY: used with plain data for which zero is a valid value.
-    let mut value: T = unsafe { std::mem::zeroed() };
-    let mut len = size_of::<T>() as u32;
-    let out = (&raw mut value).cast();
-    // SAFETY: `value` is `len` bytes and lives across the call.
-    check(unsafe { libc::getsockopt(fd.as_raw_fd(), level, option, out, &mut len) })?;
-    Ok(value)
-}
-
-/// What is wanted of a socket.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted {
-    /// The interface.
-    pub ifindex: u32,
-    /// The queue of the interface.
-    pub queue: u32,
-    /// Descriptors of each ring, a power of two.
-    pub ring: u32,
-    /// Whether it has the rings of the receiving side.
-    pub receive: bool,
-    /// Whether the driver shall use the buffers themselves.
-    pub zero_copy: ZeroCopy,
-}
-
-/// Whether the driver is to work on the buffers themselves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ZeroCopy {
-    /// The kernel copies.
-    No,
-    /// The kernel copies where the driver refuses.
-    Try,
-    /// Without it the socket is of no use.
-    Only,
-}
-
 /// A socket on one queue of an interface and its rings.
 #[derive(Debug)]
 pub struct Xsk {
@@ -232,8 +193,8 @@ impl Xsk {
         Ok(Self { fd: Arc::new(XskFd { fd, place, zero_copy, multi, refused }), rx, tx })
     }
 
-    /// Sets up a socket that `make` makes, and new ones after it while the queue is busy: for as long as `patience`, and for longer
-    /// when it was this process that closed a socket there.
+    /// Sets up a socket that `make` makes, and new ones after it while the queue is busy, for as long as `patience`. When it was this
+    /// process that closed a socket there, it waits until the kernel has released the queue.
     pub fn when_free(
         mut make: impl FnMut() -> io::Result<OwnedFd>,
         umem: &Umem,

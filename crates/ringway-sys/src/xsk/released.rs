@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::get;
+use super::options::get;
 
 /// So long the kernel may take.
 const LONGEST: Duration = Duration::from_secs(60);
