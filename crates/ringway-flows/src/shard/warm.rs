@@ -1,8 +1,8 @@
 //! Records of a burst come into the cache before its frames are taken.
 //!
-//! With many flows, a segment finds the records of its flow in main memory, one after the other: the place in the table, the connection, the
-//! context with its queue, the row and the registers. Each frame asks for one of these when it is so many frames from its turn. So the processor
-//! fetches them while it works on the frames before.
+//! With many flows, a segment finds the records of its flow in main memory, one after the other. First comes the place in the table, then
+//! the connection, its context with the queue, at last the row and the registers. Each frame asks for one of these when it is so many
+//! frames from its turn. So the processor fetches them while it works on the frames before.
 
 use std::array::from_fn;
 
@@ -60,8 +60,8 @@ impl<F> Ahead<F> {
 }
 
 impl Shard {
-    /// Gives each frame of a burst to `take`, in order, which hands it to [`receive`](Self::receive). `bytes` are those of a frame, or its first
-    /// ones with all headers.
+    /// Gives each frame of a burst to `take`, in order, which hands it to [`receive`](Self::receive). `bytes` gives a frame's bytes,
+    /// all or the first ones with all headers.
     ///
     /// With many connections, the records of a frame come into the cache while `take` has the frames before it.
     #[inline]
