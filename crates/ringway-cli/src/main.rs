@@ -22,6 +22,7 @@ mod demo;
 mod doctor;
 mod durations;
 mod exporter;
+mod extcap;
 mod failure;
 mod fib;
 mod flows;
@@ -72,6 +73,7 @@ enum Command {
     PktGen(Box<pkt_gen::Args>),
     Bridge(bridge::Args),
     Capture(capture::Args),
+    Extcap(extcap::Args),
     Run(run::Args),
     Switch(Box<switch::Args>),
     /// The same as ringway switch, and words for routers, by the name of old
@@ -133,6 +135,7 @@ fn main() -> ExitCode {
         Command::PktGen(args) => pkt_gen::run(args),
         Command::Bridge(args) => bridge::run(args),
         Command::Capture(args) => capture::run(args),
+        Command::Extcap(args) => extcap::run(args),
         Command::Run(args) => run::run(args),
         Command::Switch(args) => switch::run(args, Scope::Switches),
         Command::Vale(args) => switch::run(args, Scope::All),

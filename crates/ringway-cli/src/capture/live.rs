@@ -28,7 +28,10 @@ impl Live {
     pub(super) fn open(name: &str, raw: bool, promiscuous: bool) -> Result<Self, Failure> {
         let options = OpenOptions::new().raw(raw);
         let options = if promiscuous { options } else { options.promiscuous(false) };
-        let port = options.open(name)?;
+        Self::of(options.open(name)?)
+    }
+
+    pub(super) fn of(port: Port) -> Result<Self, Failure> {
         if port.rx.is_empty() {
             let what = format!("{}: nothing can be received on this port", port.info().name);
             return Err(Failure::Usage(what));

@@ -9,9 +9,9 @@ mod session;
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use ringway::{Filter, PortName};
+use ringway::{Filter, Port, PortName};
 use ringway_traffic::number;
 use ringway_wire::pcapfile::MAX_RECORD;
 
@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::stop;
 pub(crate) use args::Args;
 use input::{Input, source};
+use live::Live;
 use out::Out;
 use session::Capture;
 
@@ -46,7 +47,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         served(what, args.verbose.verbose)
     ));
     let start = Instant::now();
-    let mut capture = Capture::new(filter, out, args, start);
+    let end = args.seconds.map(|s| start + Duration::from_secs_f64(s));
+    let mut capture = Capture::new(filter, out, args.count, end);
     let ended = match &mut input {
         Input::Port(live) => live.run(&mut capture, &signals),
         Input::File(file) => file.run(&mut capture, &signals),
@@ -57,6 +59,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         capture.conclude(args.json.json, input.info(), &input.counters(), start.elapsed())?;
     }
     ended.and(flushed)
+}
+
+/// Writes what an open port receives to a file, until the port ends, a signal comes, or the reader of the file closes it.
+pub(crate) fn to_file(port: Port, filter: Option<Filter>, file: &Path, snaplen: u32) -> Result<(), Failure> {
+    let signals = stop::signals()?;
+    let mut live = Live::of(port)?;
+    let mut capture = Capture::new(filter, Out::create(file, snaplen)?, None, None);
+    capture.out.flush()?;
+    live.run(&mut capture, &signals)?;
+    capture.out.flush()
 }
 
 /// Refuses options that do not go together.

@@ -8,7 +8,6 @@ use ringway_engine::Signals;
 use ringway_traffic::units::many;
 use serde_json::json;
 
-use super::args::Args;
 use super::out::Out;
 use crate::console::note;
 use crate::counters;
@@ -29,10 +28,9 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    pub(super) fn new(filter: Option<Filter>, out: Out, args: &Args, start: Instant) -> Self {
-        let end = args.seconds.map(|s| start + Duration::from_secs_f64(s));
-        let left = args.count.unwrap_or(u64::MAX);
-        Self { filter, out, end, left, captured: 0, bytes: 0, ignored: 0 }
+    /// `count` frames at most, until `end`.
+    pub(super) fn new(filter: Option<Filter>, out: Out, count: Option<u64>, end: Option<Instant>) -> Self {
+        Self { filter, out, end, left: count.unwrap_or(u64::MAX), captured: 0, bytes: 0, ignored: 0 }
     }
 
     /// Whether there is enough, or the user wants no more.

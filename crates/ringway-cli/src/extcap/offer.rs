@@ -1,0 +1,88 @@
+//! What is offered: sentences as Wireshark reads them.
+
+use std::fmt::Write;
+use std::fs;
+
+use ringway::switch::{Switch, switches};
+
+use super::source::{PREFIX, Source};
+
+/// The only link type.
+pub(super) const LINK_TYPE: &str = "dlt {number=1}{name=EN10MB}{display=Ethernet}";
+
+/// The program, and an entry for each interface, each port of a switch, and for all other ports.
+pub(super) fn interfaces() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut out = format!("extcap {{version={version}}}{{display=Ringway}}\n");
+    let mut entry = |value: &str, display: &str| {
+        let _ = writeln!(out, "interface {{value={}}}{{display={}}}", plain(value), plain(display));
+    };
+    for interface in network_interfaces() {
+        entry(&format!("{PREFIX}:{interface}"), &format!("Ringway: copies of {interface}"));
+    }
+    for (switch, port) in switch_ports() {
+        entry(&format!("{PREFIX}:{switch}:{port}"), &format!("Ringway: mirror of {switch}:{port}"));
+    }
+    entry(PREFIX, "Ringway: a port by its name");
+    out
+}
+
+/// The options of an entry.
+pub(super) fn options(source: &Source) -> String {
+    let mut out = String::from(
+        "arg {number=0}{call=--filter}{display=Filter}{type=string}\
+         {tooltip=Only frames that match, in the language of tcpdump (pcap-filter(7))}\n\
+         arg {number=1}{call=--snaplen}{display=Bytes of each frame}{type=unsigned}{range=0,262144}{default=0}\
+         {tooltip=0 for all}\n",
+    );
+    if matches!(source, Source::Named(_)) {
+        out += "arg {number=2}{call=--port}{display=Port}{type=string}{required=true}\
+                {tooltip=As after ringway capture -i: vale0:p1, pipe:x}1, memif:/run/m.sock, pcap:FILE}\n";
+    }
+    out
+}
+
+/// Text without what ends a value.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !matches!(c, '{' | '}') && !c.is_control()).collect()
+}
+
+/// Interfaces of this network namespace, in order.
+fn network_interfaces() -> Vec<String> {
+    let entries = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().join("ifindex").exists())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Ports of the switches that this user may list.
+fn switch_ports() -> Vec<(String, String)> {
+    let ports = |name: String| {
+        let ports = Switch::open(&name).map(|switch| switch.ports()).unwrap_or_default();
+        ports.into_iter().map(move |port| (name.clone(), port.name))
+    };
+    switches().into_iter().flat_map(ports).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_sentences() {
+        let said = interfaces();
+        assert!(said.starts_with("extcap {version="), "{said}");
+        assert!(said.contains("interface {value=ringway:lo}{display=Ringway: copies of lo}\n"), "{said}");
+        assert!(said.ends_with("interface {value=ringway}{display=Ringway: a port by its name}\n"), "{said}");
+        assert_eq!(plain("a{b}c\n"), "abc");
+    }
+
+    #[test]
+    fn only_the_entry_for_all_ports_asks_for_one() {
+        assert!(options(&Source::Named(String::new())).contains("{call=--port}"));
+        assert!(!options(&Source::Interface("lo".into())).contains("--port"));
+    }
+}
