@@ -112,7 +112,7 @@ install:
 	crates/ringway-c/c-library install $(BUILT) $(PREFIX) $(DESTDIR)
 	install -d $(NETMAP_HEADERS)/net
 	install -d $(DESTDIR)$(PREFIX)/share/ringway
-	install -m 644 scripts/systemd/ringway-memif@.service $(DESTDIR)$(PREFIX)/share/ringway/
+	install -m 644 scripts/systemd/ringway-memif@.service scripts/systemd/ringway.service $(DESTDIR)$(PREFIX)/share/ringway/
 	install -m 644 crates/ringway-netmap/include/libnetmap.h $(NETMAP_HEADERS)/
 	install -m 644 crates/ringway-netmap/include/net/*.h $(NETMAP_HEADERS)/net/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)|" \
