@@ -1,5 +1,8 @@
 //! Steps, carried out. When one fails, those before it are undone: a switch becomes all that files want, or stays as it was.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ringway::switch::{NicOptions, PortAccess, Switch};
@@ -92,14 +95,26 @@ fn warn_of_barrier(switch: &str, port: &str, access: &PortAccess) {
     }
 }
 
-/// Has a process in the background serve a port. Where that fails, one that was started before may have come first.
+/// Has a process in the background serve a port. Where that fails, a process that was started before may be about to do so.
 fn serve(switch: &str, port: &str, socket: &str, access: &PortAccess) -> Result<Started, Failure> {
     values::serve(switch, port, socket, access).map(Some).or_else(|failed| {
-        let is = Switch::open(switch)?.find_port(port)?;
-        let served = is.pid.and_then(|pid| values::memif_of(pid, switch, port));
-        if served.as_deref() == Some(socket) { Ok(None) } else { Err(failed) }
+        let end = Instant::now() + STARTING;
+        loop {
+            let is = Switch::open(switch)?.find_port(port)?;
+            let served = is.pid.and_then(|pid| values::memif_of(pid, switch, port));
+            if served.as_deref() == Some(socket) {
+                return Ok(None);
+            }
+            if Instant::now() > end {
+                return Err(failed);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
     })
 }
+
+/// How long a process may take to open its port.
+const STARTING: Duration = Duration::from_secs(2);
 
 /// Has a router looked after. A process that another command started may have come first, or go away with what it made.
 fn with_process(name: &str, start: impl Fn() -> Result<(), Failure>) -> Result<(), Failure> {

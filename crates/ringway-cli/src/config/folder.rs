@@ -20,7 +20,7 @@ pub(super) struct File {
 impl File {
     /// What is wrong with the text at this byte, with the file and the line.
     pub(super) fn wrong(&self, at: usize, what: impl std::fmt::Display) -> Failure {
-        Failure::Other(format!("{}: {what}", self.place(at)))
+        Failure::Other(format!("{}: {}", self.place(at), on_one_line(&what.to_string())))
     }
 
     /// `FILE:LINE`.
@@ -28,6 +28,12 @@ impl File {
         let before = self.text.get(..at).unwrap_or(&self.text);
         format!("{}:{}", self.path.display(), before.matches('\n').count() + 1)
     }
+}
+
+/// The text with marks for line breaks and the like, which names in a file may have.
+fn on_one_line(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 /// The files of the folder whose names end in `.toml`, in the order of their names.

@@ -167,6 +167,8 @@ fn router(table: &Table<'_>) -> Result<Router, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::strategy::Strategy;
+
     use super::*;
 
     fn read(texts: &[&str]) -> Result<Wanted, String> {
@@ -249,6 +251,29 @@ mod tests {
             read(&["[switch.vale0]\nmodule = \"own.o\"\n[switch.vale1]\nmodule = \"/m/own.o\"\n"]).unwrap();
         let module = |name: &str| all.switches[name].spec.module.to_string();
         assert_eq!([module("vale0"), module("vale1")], ["/c/own.o", "/m/own.o"]);
+    }
+
+    proptest::proptest! {
+        /// Any text is read, or refused in one line.
+        #[test]
+        fn any_text_is_read_or_refused_in_a_line(
+            parts in proptest::collection::vec(
+                proptest::prop_oneof![
+                    proptest::sample::select(vec![
+                        "[switch.vale0]\n", "[switch.vale0.port.p1]\n", "[switch.vale0.member.e]\n", "[router.r0]\n", "slots = ", "vlan = ",
+                        "members = [", "\"a\"", "]", "\n", "\"\\n\" = 1\n", "64", "\"trunk:1-9\"", "native = 4\n", "mirror = ", "ageing = ", "'", "{",
+                    ])
+                    .prop_map(str::to_owned),
+                    "\\PC{0,3}",
+                    ".{0,3}",
+                ],
+                0..12,
+            )
+        ) {
+            if let Err(why) = read(&[&parts.concat()]) {
+                proptest::prop_assert!(why.starts_with("/c/0.toml:") && !why.contains('\n'), "{:?}", why);
+            }
+        }
     }
 
     /// The example of the page has all keys, and what it calls plain is so.
