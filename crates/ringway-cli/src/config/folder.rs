@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use ringway::ErrorKind;
 use ringway::dirs::PrivateDir;
 
 use crate::failure::Failure;
@@ -38,7 +39,10 @@ fn on_one_line(text: &str) -> String {
 
 /// The files of the folder whose names end in `.toml`, in the order of their names.
 pub(super) fn read(folder: &Path) -> Result<Vec<File>, Failure> {
-    let dir = PrivateDir::open(folder)?;
+    let dir = PrivateDir::open(folder).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => e.cure("make the folder, or name another one with --config"),
+        _ => e,
+    })?;
     let mut names = dir.names();
     names.retain(|name| name.ends_with(".toml"));
     names.sort();

@@ -46,6 +46,8 @@ fn files_that_others_may_change_are_refused() {
     refused("a.toml");
     fs::remove_file(&file).unwrap();
     refused("no file in it ends in .toml");
+    let ended = bed.room.run(&["apply", "--config", &bed.room.path("none")]);
+    assert!(ended.error(1).contains("make the folder, or name another one with --config"), "{ended:?}");
     let ended = bed.room.as_nobody(&["apply", "--config", &bed.folder]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     let ended = bed.room.as_nobody(&["export"]);
