@@ -112,7 +112,7 @@ install:
 	crates/ringway-c/c-library install $(BUILT) $(PREFIX) $(DESTDIR)
 	install -d $(NETMAP_HEADERS)/net
 	install -d $(DESTDIR)$(PREFIX)/share/ringway
-	install -m 644 scripts/systemd/ringway-memif@.service $(DESTDIR)$(PREFIX)/share/ringway/
+	install -m 644 scripts/systemd/ringway-memif@.service scripts/systemd/ringway.service $(DESTDIR)$(PREFIX)/share/ringway/
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ringway/monitoring crates/ringway-watch/monitoring/*
 	install -D -m 755 crates/ringway-cli/extcap/ringway $(DESTDIR)$(PREFIX)/share/ringway/extcap/ringway
 	install -m 644 crates/ringway-netmap/include/libnetmap.h $(NETMAP_HEADERS)/

@@ -15,6 +15,7 @@ mod bench;
 mod bounded_log;
 mod bridge;
 mod capture;
+mod config;
 mod console;
 mod counters;
 #[cfg(feature = "bench")]
@@ -81,6 +82,8 @@ enum Command {
     Vale(Box<switch::Args>),
     #[command(alias = "route")]
     Router(Box<router::Args>),
+    Apply(config::apply::Args),
+    Export(config::export::Args),
     Stats(stats::Args),
     Exporter(exporter::Args),
     Top(top::Args),
@@ -140,6 +143,8 @@ fn main() -> ExitCode {
         Command::Switch(args) => switch::run(args, Scope::Switches),
         Command::Vale(args) => switch::run(args, Scope::All),
         Command::Router(args) => router::run(args),
+        Command::Apply(args) => config::apply::run(args, cli.netns.as_deref()),
+        Command::Export(args) => config::export::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Exporter(args) => exporter::run(args),
         Command::Top(args) => top::run(args),

@@ -53,7 +53,7 @@ fn is_here(words: &str) -> bool {
 
 #[test]
 fn help_fits_the_terminal() {
-    let names = "pkt-gen bridge capture extcap run switch router vale route stats exporter top bench fib flows rfc2544 rfc2889 demo doctor";
+    let names = "pkt-gen bridge capture extcap run switch router vale route apply export stats exporter top bench fib flows rfc2544 rfc2889 demo doctor";
     let below = [
         "",
         "switch add",

@@ -127,6 +127,14 @@ impl PrivateDir {
         self.file(name, libc::O_RDWR)
     }
 
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// As [`open_file`](Self::open_file).
+    pub fn read_file(&self, name: &str) -> Result<File> {
+        self.file(name, libc::O_RDONLY)
+    }
+
     /// Opens a file for reading and writing, after making it if it is missing.
     ///
     /// # Errors

@@ -44,7 +44,7 @@ pub(super) struct Add {
     members: Vec<String>,
 
     #[command(flatten)]
-    options: Options,
+    pub(super) options: Options,
 }
 
 impl Add {
@@ -153,6 +153,44 @@ impl Options {
         options.bypass.clone_from(&self.bypass);
         options.follow.check_every = Duration::from_secs_f64(self.check);
         start::run(name, &self.spec(), &options, self.report, console)
+    }
+
+    /// The options that a file of configuration may name.
+    pub(crate) const KEYS: [&str; 7] = ["path", "rpf6", "tables", "groups", "budget", "bypass", "check"];
+
+    /// Each of [`KEYS`](Self::KEYS) with its value, as it is written.
+    pub(crate) fn keys(&self) -> [(&'static str, String); 7] {
+        let rate = |rate: Rate| format!("{}:{}", rate.per_second, rate.burst);
+        let bypass: Vec<_> = Bypass::ALL.into_iter().filter(|kind| self.bypass.contains(kind)).collect();
+        let values = [
+            self.path.map_or("auto", Path::name).to_owned(),
+            self.rpf6.text().to_owned(),
+            self.tables.to_string(),
+            self.groups.to_string(),
+            format!("plain={},costly={}", rate(self.budget.0.plain), rate(self.budget.0.costly)),
+            bypass.into_iter().map(Bypass::name).collect::<Vec<_>>().join(","),
+            self.check.to_string(),
+        ];
+        let mut values = values.into_iter();
+        Self::KEYS.map(|key| (key, values.next().unwrap_or_default()))
+    }
+
+    /// Sets one of [`KEYS`](Self::KEYS).
+    pub(crate) fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
+        match key {
+            "path" => self.path = if text == "auto" { None } else { Some(path(text)?) },
+            "rpf6" => self.rpf6 = Rpf6::of(text)?,
+            "tables" => self.tables = tables(text)?,
+            "groups" => self.groups = text.parse().map_err(|_| "accepted: a power of two up to 65536")?,
+            "budget" => self.budget = budgets(text)?,
+            "bypass" => {
+                let kinds = text.split(',').filter(|kind| !kind.is_empty());
+                self.bypass = kinds.map(bypass).collect::<Result<_, _>>()?;
+            }
+            "check" => self.check = link::period(text)?,
+            _ => return Err(format!("there is no option {key}")),
+        }
+        Ok(())
     }
 
     fn spec(&self) -> Spec {

@@ -39,7 +39,7 @@ pub(super) fn again(name: &str) -> Result<(), Failure> {
 }
 
 /// How the process of a router was started.
-fn kept(name: &str) -> Result<(Vec<OsString>, Value), Failure> {
+pub(super) fn kept(name: &str) -> Result<(Vec<OsString>, Value), Failure> {
     let files = Files::of(name)?;
     let lost = || {
         let setup = files.setup();
@@ -58,7 +58,7 @@ fn kept(name: &str) -> Result<(Vec<OsString>, Value), Failure> {
 }
 
 /// Starts the process, where and as `setup` says; what it says when it is ready.
-fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result<Value, Failure> {
+pub(super) fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result<Value, Failure> {
     let files = Files::of(name)?;
     let failed = |what: &str, e| Failure::Other(format!("{name}: {what} failed: {e}"));
     let (log, new) = files.open_log()?;
@@ -119,15 +119,24 @@ fn showing_progress<T>(name: &str, wait: impl FnOnce() -> T) -> T {
 /// Says what was made.
 pub(super) fn announce(object: &Value, console: Console) -> Result<(), Failure> {
     let name = object["name"].as_str().unwrap_or("?");
-    let list = |key: &str| {
-        object[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>()
-    };
-    for warning in list("warnings") {
-        note(&format!("ringway: {warning}; the kernel forwards what comes in there"));
-    }
+    warn(object);
     let done = if object["taken_over"] == true { "taken over" } else { "made" };
-    let text =
-        format!("{name}: router {done}, process {}; members {}", object["pid"], list("members").join(" "));
+    let text = format!(
+        "{name}: router {done}, process {}; members {}",
+        object["pid"],
+        list(object, "members").join(" ")
+    );
     console.result(&text, object)?;
     Ok(())
+}
+
+/// Says which interfaces are no members, and why.
+pub(super) fn warn(object: &Value) {
+    for warning in list(object, "warnings") {
+        note(&format!("ringway: {warning}; the kernel forwards what comes in there"));
+    }
+}
+
+fn list<'a>(object: &'a Value, key: &str) -> Vec<&'a str> {
+    object[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }

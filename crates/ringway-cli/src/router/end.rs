@@ -17,7 +17,7 @@ use crate::failure::Failure;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Ends the process that controls a router, and removes the router.
-pub(super) fn remove(name: &str) -> Result<usize, Failure> {
+pub(crate) fn remove(name: &str) -> Result<usize, Failure> {
     let end = Instant::now() + PATIENCE;
     loop {
         let router = Router::open(name)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Subcommand;
 use ringway_router::follow::{Ask, Request};
 use ringway_router::kernel::Router;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::failure::Failure;
@@ -74,15 +74,27 @@ impl FromStr for Member {
 
 /// Makes an interface a member.
 pub(crate) fn join(name: &str, interface: &str, console: Console) -> Result<(), Failure> {
-    let interface = interface.to_owned();
-    let answer = Ask::open(name, PATIENCE)?.ask(&Request::Join { interface: interface.clone() })?;
+    let answer = ask_to_join(name, interface)?;
     let object = json!({ "router": name, "switch": name, "port": interface, "number": answer["number"], "host": null });
     console.result(&format!("{name}:{interface}: interface added, number {}", answer["number"]), &object)?;
     Ok(())
 }
 
+/// Has the process of a router make an interface a member; what it answers.
+pub(crate) fn ask_to_join(name: &str, interface: &str) -> Result<Value, Failure> {
+    Ok(Ask::open(name, PATIENCE)?.ask(&Request::Join { interface: interface.to_owned() })?)
+}
+
 /// Gives a member back.
 pub(crate) fn leave(name: &str, interface: &str, console: Console) -> Result<(), Failure> {
+    let number = take_out(name, interface)?;
+    let object = json!({ "router": name, "switch": name, "port": interface, "number": number });
+    console.result(&format!("{name}:{interface}: removed"), &object)?;
+    Ok(())
+}
+
+/// Gives a member back, with the process of the router or without; the number that the member had.
+pub(crate) fn take_out(name: &str, interface: &str) -> Result<Option<u32>, Failure> {
     let router = Router::open(name)?;
     let number = router.members().iter().find(|m| m.name == interface).map(|m| m.number);
     match router.health().controller {
@@ -92,9 +104,7 @@ pub(crate) fn leave(name: &str, interface: &str, console: Console) -> Result<(),
             router.remove_member(interface)?;
         }
     }
-    let object = json!({ "router": name, "switch": name, "port": interface, "number": number });
-    console.result(&format!("{name}:{interface}: removed"), &object)?;
-    Ok(())
+    Ok(number)
 }
 
 /// The process may have to read the kernel's tables first.

@@ -10,6 +10,22 @@ pub(super) struct Rpf6 {
     pub(super) rpf6: Rpf,
 }
 
+impl Rpf6 {
+    /// The option with this value.
+    pub(super) fn of(text: &str) -> Result<Self, String> {
+        Ok(Self { rpf6: rpf(text)? })
+    }
+
+    /// Its value.
+    pub(super) fn text(self) -> &'static str {
+        match self.rpf6 {
+            Rpf::Off => "off",
+            Rpf::Loose => "loose",
+            Rpf::Strict => "strict",
+        }
+    }
+}
+
 /// A reverse path filter, as options have it.
 fn rpf(text: &str) -> Result<Rpf, String> {
     match text {

@@ -32,13 +32,18 @@ impl AccessOptions {
 
     /// What is to be, given the mode that there is.
     pub(super) fn access(&self, mode: u32) -> PortAccess {
-        let implied = if self.group.is_some() { mode | 0o060 } else { mode };
-        PortAccess { uid: self.owner, gid: self.group, mode: self.mode.unwrap_or(implied) }
+        let mode = self.mode.unwrap_or_else(|| implied_mode(mode, self.group));
+        PortAccess { uid: self.owner, gid: self.group, mode }
     }
 }
 
+/// The mode where none is named: a group that is named may open the port.
+pub(crate) fn implied_mode(mode: u32, group: Option<u32>) -> u32 {
+    if group.is_some() { mode | 0o060 } else { mode }
+}
+
 /// A user by name or number.
-pub(super) fn user(text: &str) -> Result<u32, String> {
+pub(crate) fn user(text: &str) -> Result<u32, String> {
     let found = User::from_name(text).map_err(|e| format!("looking the user up failed: {e}"))?;
     let number = || text.parse().ok().filter(|&id| id != u32::MAX);
     found
@@ -48,7 +53,7 @@ pub(super) fn user(text: &str) -> Result<u32, String> {
 }
 
 /// A group by name or number.
-pub(super) fn group(text: &str) -> Result<u32, String> {
+pub(crate) fn group(text: &str) -> Result<u32, String> {
     let found = Group::from_name(text).map_err(|e| format!("looking the group up failed: {e}"))?;
     let number = || text.parse().ok().filter(|&id| id != u32::MAX);
     found
@@ -58,7 +63,7 @@ pub(super) fn group(text: &str) -> Result<u32, String> {
 }
 
 /// Permission bits in octal. Using a port takes both reading and writing, so each of owner, group and others has both or none.
-pub(super) fn mode(text: &str) -> Result<u32, String> {
+pub(crate) fn mode(text: &str) -> Result<u32, String> {
     let plain = text.len() <= 4 && text.bytes().all(|b| b.is_ascii_digit());
     let mode = u32::from_str_radix(text, 8).ok().filter(|m| plain && m & !0o666 == 0);
     let whole = |m: &u32| [m >> 6, m >> 3, *m].iter().all(|bits| matches!(bits & 7, 0 | 6));
@@ -66,12 +71,12 @@ pub(super) fn mode(text: &str) -> Result<u32, String> {
 }
 
 /// Name of a user; its number when it has none.
-pub(super) fn user_name(uid: u32) -> String {
+pub(crate) fn user_name(uid: u32) -> String {
     User::from_uid(Uid::from_raw(uid)).ok().flatten().map_or_else(|| uid.to_string(), |u| u.name)
 }
 
 /// Name of a group; its number when it has none.
-pub(super) fn group_name(gid: u32) -> String {
+pub(crate) fn group_name(gid: u32) -> String {
     Group::from_gid(Gid::from_raw(gid)).ok().flatten().map_or_else(|| gid.to_string(), |g| g.name)
 }
 
@@ -95,7 +100,7 @@ pub(super) fn access_keys(access: &PortAccess) -> Value {
 
 /// Why the users of a port can't get to it, with the cure: they may not search a directory above the switches. systemd mounts the BPF
 /// file system so.
-pub(super) fn barrier(access: &PortAccess) -> Option<String> {
+pub(crate) fn barrier(access: &PortAccess) -> Option<String> {
     let root = ringway::pinned::root();
     let above: Vec<&Path> = root.ancestors().filter(|dir| !dir.as_os_str().is_empty()).collect();
     let closed = above.into_iter().rev().find_map(|dir| {

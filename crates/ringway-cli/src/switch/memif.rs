@@ -1,6 +1,7 @@
 //! Ports of a switch for programs of DPDK and VPP: a process joins the port to a memif socket. One process for each port, so that a
 //! client that means harm has no other port's memory before it.
 
+use std::borrow::Cow;
 use std::env;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -134,8 +135,8 @@ impl Link {
     }
 }
 
-/// Serves a port in a process of its owner, and waits until it does.
-pub(super) fn in_background(of: &PortOf, memif: &PortName, access: &PortAccess) -> Result<(), Failure> {
+/// Serves a port in a process of its owner, and waits until it does; returns its number.
+pub(super) fn in_background(of: &PortOf, memif: &PortName, access: &PortAccess) -> Result<u32, Failure> {
     let failed = |what: &str, e: std::io::Error| Failure::Other(format!("{of}: {what} failed: {e}"));
     let exe = env::current_exe().map_err(|e| failed("finding the ringway command", e))?;
     let memif = memif.to_string();
@@ -159,7 +160,7 @@ pub(super) fn in_background(of: &PortOf, memif: &PortName, access: &PortAccess) 
     match (said["ok"].as_u64(), said["error"].as_str()) {
         (Some(pid), _) => {
             note(&format!("ringway: {of}: process {pid} serves {memif}"));
-            Ok(())
+            Ok(child.id())
         }
         (None, why) => {
             let _ = child.wait();
@@ -180,4 +181,39 @@ fn log(of: &PortOf) -> Result<Stdio, Failure> {
     let log: File = PrivateDir::make(dir.join("memif"))?.append(&format!("{}.{}.log", of.switch, of.port))?;
     shorten(&log).map_err(|e| Failure::Other(format!("{of}: emptying its log failed: {e}")))?;
     Ok(log.into())
+}
+
+/// The socket that a process joins a port to, by the words that the process was started with. These are its own to change: they tell
+/// what to say of it, and no more.
+pub(super) fn socket_of(pid: u32, switch: &str, port: &str) -> Option<PortName> {
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let words: Vec<_> = words.split(|b| *b == 0).map(String::from_utf8_lossy).collect();
+    served(&words, &format!("{switch}:{port}"))
+}
+
+fn served(words: &[Cow<'_, str>], port: &str) -> Option<PortName> {
+    words.iter().position(|word| word == "serve")?;
+    words.iter().position(|word| word == port)?;
+    let at = words.iter().position(|word| word == "--memif" || word.starts_with("--memif="))?;
+    let text = words[at].strip_prefix("--memif=").or_else(|| words.get(at + 1).map(AsRef::as_ref))?;
+    memif(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::served;
+
+    #[test]
+    fn the_words_of_a_process_tell_its_socket() {
+        for (line, socket) in [
+            ("ringway switch port serve vale0:m1 --report --memif @a,id=1", Some("memif:@a,id=1")),
+            ("ringway switch port serve vale0:m1 --memif=@a", Some("memif:@a")),
+            ("ringway switch port serve vale0:m2 --memif @a", None),
+            ("ringway pkt-gen -i vale0:m1", None),
+            ("ringway switch port serve vale0:m1 --memif", None),
+        ] {
+            let words: Vec<_> = line.split(' ').map(Into::into).collect();
+            assert_eq!(served(&words, "vale0:m1").map(|name| name.to_string()).as_deref(), socket, "{line}");
+        }
+    }
 }

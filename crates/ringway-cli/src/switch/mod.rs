@@ -17,6 +17,7 @@ mod set;
 mod settings;
 mod shown;
 mod stats;
+pub(crate) mod values;
 mod words;
 
 use clap::Subcommand;

@@ -64,13 +64,11 @@ impl Settings {
     }
 }
 
-fn vlan(text: &str) -> Result<VlanMode, String> {
+/// How a port takes part in VLANs.
+pub(crate) fn vlan(text: &str) -> Result<VlanMode, String> {
     match text.split_once(':') {
         None if text == "transparent" => Ok(VlanMode::Transparent),
-        Some(("access", vid)) => match vid.parse() {
-            Ok(vid @ 1..=4094) => Ok(VlanMode::Access(vid)),
-            _ => Err("a VLAN is a number of 1 to 4094".into()),
-        },
+        Some(("access", text)) => vid(text).map(VlanMode::Access),
         Some(("trunk", vids)) => {
             let wrong =
                 |_: ringway::Error| "trunk: and numbers and ranges of 1 to 4094, such as trunk:1-10,20";
@@ -81,7 +79,16 @@ fn vlan(text: &str) -> Result<VlanMode, String> {
     }
 }
 
-fn storm(text: &str) -> Result<StormLimits, String> {
+/// The number of a VLAN.
+pub(crate) fn vid(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(vid @ 1..=4094) => Ok(vid),
+        _ => Err("a VLAN is a number of 1 to 4094".into()),
+    }
+}
+
+/// Limits of frames to all.
+pub(crate) fn storm(text: &str) -> Result<StormLimits, String> {
     let mut limits = StormLimits::default();
     if text == "none" {
         return Ok(limits);
@@ -106,9 +113,10 @@ fn storm(text: &str) -> Result<StormLimits, String> {
 
 /// Who gets copies, or nobody.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Copies(Option<Mirror>);
+pub(super) struct Copies(pub(super) Option<Mirror>);
 
-fn mirror(text: &str) -> Result<Copies, String> {
+/// Who gets copies.
+pub(super) fn mirror(text: &str) -> Result<Copies, String> {
     let (to, rx, tx) = match text.split_once(':') {
         None if text == "none" => return Ok(Copies(None)),
         None => (text, true, true),

@@ -13,7 +13,7 @@ pub(super) fn bytes(n: usize) -> String {
 }
 
 /// Time as a number with `ms`, `s`, `m` or `h`; without a unit it is in seconds.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "ms" => 0.001,

@@ -9,7 +9,7 @@ use crate::stage::{Stage, programs};
 use crate::{perform, perform_named};
 
 /// Pages that show commands; docs/containers.md has a test program of its own.
-const PAGES: [&str; 21] = [
+const PAGES: [&str; 22] = [
     "README.md",
     "crates/ringway-bench/README.md",
     "crates/ringway-cli/README.md",
@@ -18,6 +18,7 @@ const PAGES: [&str; 21] = [
     "crates/ringway-preload/README.md",
     "crates/ringway-socket/README.md",
     "docs/commands.md",
+    "docs/configuration.md",
     "docs/containers.md",
     "docs/flows.md",
     "docs/library.md",
@@ -68,6 +69,8 @@ fn commands() {
         Special::new("ringway bridge -i ebpf:eth0 -i ebpf:eth0^", MOVES),
         Special::new("ringway pkt-gen -i eth0 -f pong --take 'udp port 7'", MOVES),
         Special::plain("ringway router add r0").before("ringway switch del vale0"),
+        Special::new("ringway apply --dry-run", As("ringway apply --dry-run --config here"))
+            .before("mkdir here; ringway export > here/all.toml"),
         Special::new("ringway router run -p eth0 -p eth1", MOVES).before("ringway router del r0"),
         Special::new("ringway bridge -i eth0 -i pcap:f.pcap@write --one-way --copy", MOVES),
         Special::new("ringway capture -i ebpf:eth0 -f 'tcp port 443' -w a.pcap", MOVES),
@@ -188,6 +191,17 @@ fn scale_out() {
         ),
     ];
     perform(&stage, "docs/scale-out.md", &special);
+}
+
+#[test]
+fn configuration() {
+    let Some(stage) = Stage::new(&[]) else { return };
+    // A folder in /etc, for this test alone.
+    let etc = "mkdir /mnt/new /mnt/old\n\
+        mount -t overlay overlay -o lowerdir=/etc,upperdir=/mnt/new,workdir=/mnt/old /etc\n\
+        mkdir /etc/ringway";
+    let special = [Special::plain("ringway switch add vale0").before(etc)];
+    perform(&stage, "docs/configuration.md", &special);
 }
 
 #[test]

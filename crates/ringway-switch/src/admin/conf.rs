@@ -85,8 +85,8 @@ impl Switch {
     /// # Errors
     /// [`ErrorKind::NotFound`] when there is no such port.
     pub fn conf(&self, port: &str) -> Result<PortConf> {
-        let ports = self.ports();
-        let base = at::SIZE * self.number_in(&ports, port)? as usize;
+        let number = self.number_of(port).ok_or_else(|| self.no_port(port))?;
+        let base = at::SIZE * number as usize;
         let flag = |bit| self.ports.u32(base + at::FEATURES).load(Relaxed) & bit != 0;
         let rate = |i: usize| {
             let limited = self.ports.u64(base + at::STORM + 8 * i).load(Relaxed) != 0;
@@ -97,8 +97,8 @@ impl Switch {
             vlan: self.vlan_of(base),
             isolated: flag(at::ISOLATED),
             storm: StormLimits { broadcast: rate(0), multicast: rate(1), unknown: rate(2) },
-            mirror: ports.into_iter().find(|p| p.number == mirror).map(|p| Mirror {
-                to: p.name,
+            mirror: self.record(mirror).map(|(to, _)| Mirror {
+                to,
                 rx: flag(at::MIRROR_RX),
                 tx: flag(at::MIRROR_TX),
             }),
@@ -152,11 +152,13 @@ impl Switch {
         self.ports.u32(number as usize * at::SIZE + at::FEATURES).load(Relaxed) != 0
     }
 
+    fn no_port(&self, name: &str) -> Error {
+        Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
+            .cure(format!("`ringway switch list {}` shows them", self.name))
+    }
+
     fn number_in(&self, ports: &[SwitchPort], name: &str) -> Result<u32> {
-        ports.iter().find(|p| p.name == name).map(|p| p.number).ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
-                .cure(format!("`ringway switch list {}` shows them", self.name))
-        })
+        ports.iter().find(|p| p.name == name).map(|p| p.number).ok_or_else(|| self.no_port(name))
     }
 
     /// Makes a number the one of a plain port that nobody mirrors to.

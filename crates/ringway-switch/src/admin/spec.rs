@@ -45,6 +45,14 @@ impl Default for SwitchSpec {
 }
 
 impl SwitchSpec {
+    /// Refuses a size that is out of bounds, before a switch called `name` is made.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`].
+    pub fn validate(&self, name: &str) -> Result<()> {
+        self.check(name).map(drop)
+    }
+
     pub(super) fn check(&self, name: &str) -> Result<Shape> {
         let shape = Shape { slots: self.slots, rings: self.rings, buf_size: self.buf_size };
         shape.check(name)?;

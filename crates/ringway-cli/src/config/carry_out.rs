@@ -1,0 +1,125 @@
+//! Steps, carried out. When one fails, those before it are undone: a switch becomes all that files want, or stays as it was.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use ringway::switch::{NicOptions, PortAccess, Switch};
+
+use super::existing;
+use super::plan::{Part, Step};
+use crate::console::note;
+use crate::failure::Failure;
+use crate::router::{end, port as member, setup};
+use crate::switch::values::{self, barrier};
+
+/// Does all that is to be done with one switch or router, which has no obstacle.
+pub(super) fn carry_out(part: &Part, netns: Option<&str>) -> Result<(), Failure> {
+    let mut done = Vec::new();
+    for step in &part.steps {
+        match one(&part.name, step, netns) {
+            Ok(started) => done.push((step, started)),
+            Err(failed) => {
+                for (step, started) in done.into_iter().rev() {
+                    if let Err(stays) = undo(&part.name, step, started) {
+                        note(&format!("ringway: {}: undoing a step failed: {stays}", part.name));
+                    }
+                }
+                return Err(failed);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A process that a step started.
+type Started = Option<u32>;
+
+fn one(name: &str, step: &Step, netns: Option<&str>) -> Result<Started, Failure> {
+    let open = || Switch::open(name);
+    match step {
+        Step::MakeSwitch(spec) => drop(Switch::create(name, spec)?),
+        Step::DropGone(port) => open()?.del_port(port, true)?,
+        Step::AddMember(port, want) => {
+            let options = NicOptions { host: want.host, path: want.path };
+            open()?.add_nic_with(port, &options)?;
+        }
+        Step::AddPort(port, access) => {
+            open()?.add_port(port, access)?;
+            warn_of_barrier(name, port, access);
+        }
+        Step::SetConf { port, conf, .. } => open()?.set_conf(port, conf)?,
+        Step::SetAccess { port, access, .. } => {
+            open()?.set_access(port, access)?;
+            warn_of_barrier(name, port, access);
+        }
+        Step::Serve { port, memif, access } => return serve(name, port, memif, access),
+        Step::RemovePort { port, force } => open()?.del_port(port, *force)?,
+        Step::RemoveSwitch => open()?.delete()?,
+        Step::MakeRouter(want) => {
+            with_process(name, || setup::start(name, &want.members, &want.options, netns))?;
+        }
+        Step::StartProcess(want) => {
+            with_process(name, || setup::start_again(name, &want.members, &want.options, netns))?;
+        }
+        Step::Join(interface) => drop(member::ask_to_join(name, interface)?),
+        Step::Leave(interface) => drop(member::take_out(name, interface)?),
+        Step::RemoveRouter => drop(end::remove(name)?),
+    }
+    Ok(None)
+}
+
+/// What was removed stays so: it comes last, when nothing else can fail.
+fn undo(name: &str, step: &Step, started: Started) -> Result<(), Failure> {
+    if let Some(pid) = started.and_then(|pid| i32::try_from(pid).ok()) {
+        // A child of this process, which nobody else waits for: the number is still its own.
+        let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+    }
+    let open = || Switch::open(name);
+    match step {
+        Step::MakeSwitch(_) => open()?.delete()?,
+        Step::AddMember(port, _) | Step::AddPort(port, _) => open()?.del_port(port, true)?,
+        Step::SetConf { port, was, .. } => open()?.set_conf(port, was)?,
+        Step::SetAccess { port, was, .. } => open()?.set_access(port, was)?,
+        Step::Join(interface) => drop(member::take_out(name, interface)?),
+        Step::MakeRouter(_) => drop(end::remove(name)?),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn warn_of_barrier(switch: &str, port: &str, access: &PortAccess) {
+    if let Some(why) = barrier(access) {
+        note(&format!("ringway: {switch}:{port}: {why}"));
+    }
+}
+
+/// Has a process in the background serve a port. Where that fails, a process that was started before may be about to do so.
+fn serve(switch: &str, port: &str, socket: &str, access: &PortAccess) -> Result<Started, Failure> {
+    values::serve(switch, port, socket, access).map(Some).or_else(|failed| {
+        let end = Instant::now() + STARTING;
+        loop {
+            let is = Switch::open(switch)?.find_port(port)?;
+            let served = is.pid.and_then(|pid| values::memif_of(pid, switch, port));
+            if served.as_deref() == Some(socket) {
+                return Ok(None);
+            }
+            if Instant::now() > end {
+                return Err(failed);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    })
+}
+
+/// How long a process may take to open its port.
+const STARTING: Duration = Duration::from_secs(2);
+
+/// Has a router looked after. A process that another command started may have come first, or go away with what it made.
+fn with_process(name: &str, start: impl Fn() -> Result<(), Failure>) -> Result<(), Failure> {
+    start().or_else(|_| match existing::router(name)? {
+        Some(is) if is.has_process => Ok(()),
+        _ => start(),
+    })
+}

@@ -1,0 +1,92 @@
+//! Switches and routers: as files want them, and as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ringway::switch::{NicPath, PortAccess, PortConf, SwitchSpec};
+
+use crate::router::add::Options;
+
+/// What files want.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Wanted {
+    pub(super) switches: BTreeMap<String, Switch>,
+    pub(super) routers: BTreeMap<String, Router>,
+}
+
+/// A switch with its ports.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Switch {
+    pub(super) spec: SwitchSpec,
+    pub(super) ports: BTreeMap<String, Port>,
+    pub(super) members: BTreeMap<String, Member>,
+}
+
+/// A port for programs.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Port {
+    pub(super) access: PortAccess,
+    pub(super) conf: PortConf,
+    /// The memif socket that it is joined to, with its options. `None` in a file: the process that has the port open may keep it.
+    pub(super) memif: Option<String>,
+}
+
+impl Default for Port {
+    /// Root's.
+    fn default() -> Self {
+        let access = PortAccess { uid: Some(0), gid: Some(0), ..PortAccess::default() };
+        Self { access, conf: PortConf::default(), memif: None }
+    }
+}
+
+/// An interface that is a port.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Member {
+    /// Whether its host's side is a port too.
+    pub(super) host: bool,
+    /// `Auto` in a file: by any path.
+    pub(super) path: NicPath,
+    pub(super) conf: PortConf,
+}
+
+/// A router.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Router {
+    pub(super) members: BTreeSet<String>,
+    pub(super) options: Options,
+}
+
+/// What exists.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Existing {
+    pub(super) switches: BTreeMap<String, ExistingSwitch>,
+    pub(super) routers: BTreeMap<String, ExistingRouter>,
+}
+
+/// A switch, and what stands in the way of changes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct ExistingSwitch {
+    pub(super) state: Switch,
+    /// Members whose interface was deleted.
+    pub(super) gone: BTreeSet<String>,
+    /// Ports that processes have open, and ports that go away with a process.
+    pub(super) open: BTreeMap<String, Holder>,
+}
+
+/// Who has a port open.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Holder {
+    /// `None`: it can't be seen from here.
+    pub(super) pid: Option<u32>,
+    /// Whether the port goes away with it.
+    pub(super) ephemeral: bool,
+}
+
+/// A router, and whether it is looked after.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct ExistingRouter {
+    pub(super) members: BTreeSet<String>,
+    /// `None`: how it was made is not known.
+    pub(super) options: Option<Options>,
+    /// Whether a process follows the kernel's tables for it.
+    pub(super) has_process: bool,
+}
