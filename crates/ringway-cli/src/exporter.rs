@@ -1,19 +1,23 @@
-//! `ringway exporter`: the counters of all open ports, switches and routers for Prometheus and its like, by HTTP.
+//! `ringway exporter`: a page and metrics with the counters of all open ports, switches and routers, by HTTP.
 
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ringway::open_ports;
-use ringway_watch::exporter::Server;
+use ringway::switch::SwitchPortStats;
+use ringway_watch::exporter::{Asked, Server};
+use ringway_watch::history::{self, History};
 use ringway_watch::{metrics, routers, switches};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::console::note;
 use crate::failure::Failure;
 use crate::options::Json;
-use crate::stop;
+use crate::{counters, router, stats, stop};
 
-/// Serve the counters of open ports as OpenMetrics, by HTTP
+/// Serve a page with live rates, and the counters as OpenMetrics, by HTTP
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -26,8 +30,8 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-GET /metrics answers with what ringway stats --openmetrics prints: the ports that you may see; for root its ports, switches
-and routers. There is no authentication and no encryption: everybody who reaches the address reads names of ports and
+/ is a page with live rates, drops by name, the state of switches and routers, and charts of the last hour. /metrics is what
+ringway stats --openmetrics prints: the ports that you may see; for root its ports, switches and routers. There is no authentication and no encryption: everybody who reaches the address reads names of ports and
 interfaces, and counters.
 Ctrl-C or SIGTERM ends it.
 
@@ -35,6 +39,7 @@ Examples:
   ringway exporter                          # for Prometheus on this machine
   ringway exporter --listen '[::1]:9788'
   curl http://127.0.0.1:9788/metrics
+  xdg-open http://127.0.0.1:9788/           # the page
 In prometheus.yml:
   scrape_configs: [{job_name: ringway, static_configs: [{targets: ['127.0.0.1:9788']}]}]";
 
@@ -50,9 +55,48 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let url = format!("http://{address}/metrics");
     let object = json!({ "command": "exporter", "url": url });
     args.json.console().result(&format!("listening on {url}"), &object)?;
-    let page = || metrics::page(&open_ports(), &switches::readable(), &routers::readable());
+    let history = RefCell::new(History::default());
+    let due = Cell::new(Instant::now());
+    let document = |asked| match asked {
+        Asked::Page => String::new(), // the server has it
+        Asked::Metrics => metrics::page(&open_ports(), &switches::readable(), &routers::readable()),
+        Asked::State => state().to_string(),
+        Asked::History => history.borrow().json().to_string(),
+    };
+    let stopped = || {
+        let now = Instant::now();
+        if now >= due.get() {
+            due.set(now + history::STEP);
+            history.borrow_mut().take();
+        }
+        signals.stopped()
+    };
     let failed = |e| Failure::Other(format!("{address}: {e}; start the exporter again"));
-    Server::new(listener, page).and_then(|mut server| server.serve(|| signals.stopped())).map_err(failed)
+    Server::new(listener, document).and_then(|mut server| server.serve(stopped)).map_err(failed)
+}
+
+/// Ports as `ringway stats --json` has them, with switches and routers.
+fn state() -> Value {
+    let mut state = stats::objects(&open_ports());
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    state["time"] = json!(time);
+    state["version"] = json!(env!("CARGO_PKG_VERSION"));
+    state["switches"] = switches::readable().iter().map(switch).collect();
+    state["routers"] = routers::readable().iter().map(router::describe::object).collect();
+    state
+}
+
+fn switch(switch: &switches::Reading) -> Value {
+    let port = |p: &SwitchPortStats| {
+        let mut object = counters::port(&p.counters);
+        object["name"] = json!(p.port.name);
+        object["open"] = json!(p.port.open);
+        object["addresses"] = json!(p.addresses);
+        object["waiting"] = json!(p.waiting);
+        object
+    };
+    let ports: Vec<Value> = switch.ports.iter().map(port).collect();
+    json!({ "name": switch.name, "memory": switch.memory, "module": switch.spec.module.to_string(), "ports": ports })
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

@@ -132,7 +132,7 @@ fn the_page_is_that_of_stats() {
 fn other_requests_are_refused() {
     let exporter = Exporter::start();
     for (request, expected) in [
-        ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found"),
+        ("GET /index.html HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found"),
         ("GET /metrics/../x HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found"),
         ("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "405 Method Not Allowed"),
         ("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "405 Method Not Allowed"),
@@ -175,7 +175,7 @@ fn slow_clients_are_closed_and_hold_nobody_up() {
     let mut silent = exporter.connect();
     // It gets its answer and never says goodbye.
     let mut lingering = exporter.connect();
-    lingering.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    lingering.write_all(b"GET /x HTTP/1.0\r\n\r\n").unwrap();
     assert_eq!(answer(&mut lingering).0, "HTTP/1.1 404 Not Found");
     // A byte now and then does not make the limit longer.
     let mut dripping = exporter.connect();
@@ -269,4 +269,54 @@ fn addresses_are_refused_with_the_cure_and_open_ones_warned_of() {
     let (code, said) = Exporter::on("0.0.0.0:0").end(libc::SIGINT);
     assert!(said.contains("is not loopback") && said.contains("no authentication"), "{said}");
     assert_eq!((code, said.lines().count()), (Some(0), 1), "{said}");
+}
+
+/// The page has all in itself, and the documents that it asks for say what `stats --json` says.
+#[test]
+fn the_page_shows_what_stats_shows() {
+    let exporter = Exporter::start();
+    let (status, headers, page) = exporter.get("/");
+    assert!(
+        status.contains(" 200 ") && headers.contains("Content-Security-Policy: default-src 'none'"),
+        "{headers}"
+    );
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+    let outside = ["src=", "@import", "url(", "https:"];
+    assert!(outside.iter().all(|word| !page.contains(word)), "it asks nobody else");
+
+    let (a, b) = support::pipe();
+    let receiver = start(&["pkt-gen", "-i", &b, "-f", "rx"]);
+    wait_open(&b);
+    run(&["pkt-gen", "-i", &a, "-f", "tx", "-n", "1234", "--json"]).json();
+    let said = || run(&["stats", &b, "--json"]).json();
+    let begin = Instant::now();
+    while said()["ports"][0]["rx"]["frames_out"] != 1234 {
+        assert!(begin.elapsed() < support::LIMIT, "{}", said());
+    }
+    let state: serde_json::Value = serde_json::from_str(&exporter.get("/state.json").2).unwrap();
+    let port = state["ports"].as_array().unwrap().iter().find(|port| port["name"] == b.as_str()).unwrap();
+    let (seen, told) = (&port["rx"], &said()["ports"][0]["rx"]);
+    for key in ["frames_in", "frames_out", "bytes_out", "dropped", "drops"] {
+        assert_eq!(seen[key], told[key], "{key}");
+    }
+    let history: serde_json::Value = serde_json::from_str(&exporter.get("/history.json").2).unwrap();
+    assert_eq!((&history["step"], history["samples"].as_array().unwrap().len()), (&10.into(), 1));
+    shown(&exporter.address, &b);
+    receiver.interrupt();
+}
+
+/// A browser draws the numbers of a port, without a word on its console.
+fn shown(address: &str, port: &str) {
+    let profile = support::file("browser");
+    let mut browser = std::process::Command::new("chromium");
+    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"]);
+    browser.args(["--enable-logging=stderr", "--v=0", &format!("--user-data-dir={}", profile.display())]);
+    let Ok(out) = browser.arg(format!("http://{address}/")).output() else {
+        eprintln!("SKIP: there is no chromium here to draw the page");
+        return;
+    };
+    let (page, said) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(page.contains(&format!("<td>{port}</td>")) && page.contains("<td>1,234</td>"), "{page}");
+    assert!(!said.contains("CONSOLE"), "{said}");
+    let _ = std::fs::remove_dir_all(profile);
 }

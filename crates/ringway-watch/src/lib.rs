@@ -4,6 +4,7 @@
 pub mod account;
 pub mod books;
 pub mod exporter;
+pub mod history;
 pub mod metrics;
 pub mod ports;
 pub mod rates;

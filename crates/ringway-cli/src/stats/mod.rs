@@ -124,18 +124,13 @@ fn show(args: &Args, console: Console, before: Option<&Look>) -> Result<Look, Fa
         .map(|(p, since)| describe(p, args.verbose.verbose, since.as_ref()))
         .collect();
     let text = if text.is_empty() { none_listed() } else { text.join("\n") };
-    let mut totals = PortCounters::default();
-    for p in ports {
-        totals.rx.add(&p.counters.rx);
-        totals.tx.add(&p.counters.tx);
-    }
-    let mut objects: Vec<Value> = ports.iter().map(object).collect();
+    let mut all = objects(ports);
     if args.watch.watch.is_some() {
-        for (object, since) in objects.iter_mut().zip(&since) {
+        for (object, since) in all["ports"].as_array_mut().into_iter().flatten().zip(&since) {
             object["rates"] = since.as_ref().map_or(Value::Null, Since::object);
         }
     }
-    console.result(&text, &json!({ "ports": objects, "totals": counters::port(&totals) }))?;
+    console.result(&text, &all)?;
     if console.json && ports.is_empty() {
         note(&none_listed());
     }
@@ -154,6 +149,17 @@ fn describe(p: &OpenPort, verbose: bool, since: Option<&Since>) -> String {
         }
     }
     text
+}
+
+/// What `--json` prints of ports.
+pub(crate) fn objects(ports: &[OpenPort]) -> Value {
+    let mut totals = PortCounters::default();
+    for p in ports {
+        totals.rx.add(&p.counters.rx);
+        totals.tx.add(&p.counters.tx);
+    }
+    let objects: Vec<Value> = ports.iter().map(object).collect();
+    json!({ "ports": objects, "totals": counters::port(&totals) })
 }
 
 fn object(p: &OpenPort) -> Value {

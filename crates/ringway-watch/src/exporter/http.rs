@@ -1,19 +1,18 @@
-//! As much of HTTP/1.1 (RFC 9112) as one page needs: strict, without state, and no answer keeps a connection open.
+//! As much of HTTP/1.1 (RFC 9112) as a few documents need: strict, without state, and no answer keeps a connection open.
+
+use super::asked::Asked;
 
 /// Bytes of a request up to its empty line, at most.
 pub(super) const MAX_REQUEST: usize = 8192;
 
-/// Content type of OpenMetrics text 1.0.
-const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
 /// How a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// The page.
-    Metrics,
+    /// A document.
+    Found(Asked),
     /// 400: not a request.
     Malformed,
-    /// 404: something else than /metrics.
+    /// 404: there is no such document.
     NotFound,
     /// 405: something else than GET.
     NotGet,
@@ -81,31 +80,29 @@ fn route(method: &str, target: &str) -> Answer {
         None => target,
     };
     let path = path.split('?').next().unwrap_or_default();
-    match (method, path) {
-        ("GET", "/metrics") => Answer::Metrics,
-        ("GET", _) => Answer::NotFound,
-        _ => Answer::NotGet,
+    if method != "GET" {
+        return Answer::NotGet;
     }
+    Asked::ALL.into_iter().find(|asked| asked.path() == path).map_or(Answer::NotFound, Answer::Found)
 }
 
-/// The answer as it is sent. `page` is asked for when it is needed.
-pub(super) fn write(answer: Answer, page: impl FnOnce() -> String) -> Vec<u8> {
+/// The answer as it is sent. `document` writes one when it is needed.
+pub(super) fn write(answer: Answer, document: impl FnOnce(Asked) -> String) -> Vec<u8> {
     let (status, more, body) = match answer {
-        Answer::Metrics => return respond("200 OK", OPENMETRICS, "", &page()),
+        Answer::Found(asked) => return respond("200 OK", asked.headers(), &asked.text(document)),
         Answer::Malformed => ("400 Bad Request", "", "not a request\n"),
-        Answer::NotFound => ("404 Not Found", "", "only /metrics is here\n"),
+        Answer::NotFound => ("404 Not Found", "", "/, /metrics, /state.json and /history.json are here\n"),
         Answer::NotGet => ("405 Method Not Allowed", "Allow: GET\r\n", "only GET is answered\n"),
         Answer::TooLong => ("431 Request Header Fields Too Large", "", "8192 bytes are the limit\n"),
         Answer::Version => ("505 HTTP Version Not Supported", "", "only HTTP/1.0 and HTTP/1.1 are spoken\n"),
     };
-    respond(status, "text/plain; charset=utf-8", more, body)
+    respond(status, &format!("Content-Type: text/plain; charset=utf-8\r\n{more}"), body)
 }
 
-fn respond(status: &str, content: &str, more: &str, body: &str) -> Vec<u8> {
+fn respond(status: &str, headers: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {content}\r\nContent-Length: {length}\r\nCache-Control: no-store\r\n\
-         {more}Connection: close\r\n\r\n"
+        "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
     );
     [head.as_bytes(), body.as_bytes()].concat()
 }
@@ -116,6 +113,8 @@ mod tests {
 
     use super::*;
 
+    const METRICS: Answer = Answer::Found(Asked::Metrics);
+
     fn whole(request: &str) -> Option<Answer> {
         answer(request.as_bytes(), 0)
     }
@@ -123,15 +122,14 @@ mod tests {
     #[test]
     fn requests_get_the_answer_that_fits() {
         for (request, expected) in [
-            ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::Metrics)),
-            ("GET /metrics HTTP/1.0\r\n\r\n", Some(Answer::Metrics)),
-            (
-                "GET /metrics?x=1 HTTP/1.1\r\nhOST:x\r\nAccept: a, b;q=0.5\r\nX:\r\n\r\nbody",
-                Some(Answer::Metrics),
-            ),
-            ("GET http://h:9/metrics HTTP/1.1\r\nHost: h:9\r\n\r\n", Some(Answer::Metrics)),
-            ("GET http://h HTTP/1.1\r\nHost: h\r\n\r\n", Some(Answer::NotFound)),
-            ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::NotFound)),
+            ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", Some(METRICS)),
+            ("GET /metrics HTTP/1.0\r\n\r\n", Some(METRICS)),
+            ("GET /metrics?x=1 HTTP/1.1\r\nhOST:x\r\nAccept: a, b;q=0.5\r\nX:\r\n\r\nbody", Some(METRICS)),
+            ("GET http://h:9/metrics HTTP/1.1\r\nHost: h:9\r\n\r\n", Some(METRICS)),
+            ("GET http://h HTTP/1.1\r\nHost: h\r\n\r\n", Some(Answer::Found(Asked::Page))),
+            ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::Found(Asked::Page))),
+            ("GET /state.json?1 HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::Found(Asked::State))),
+            ("GET /history.json HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::Found(Asked::History))),
             ("GET /metrics/ HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::NotFound)),
             ("GET /METRICS HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::NotFound)),
             ("GET /../metrics HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::NotFound)),
@@ -167,7 +165,7 @@ mod tests {
             let (start, end) = ("GET /metrics HTTP/1.0\r\nX: ", "\r\n\r\n");
             format!("{start}{}{end}", "x".repeat(len - start.len() - end.len()))
         };
-        assert_eq!(whole(&of(MAX_REQUEST)), Some(Answer::Metrics));
+        assert_eq!(whole(&of(MAX_REQUEST)), Some(METRICS));
         assert_eq!(whole(&of(MAX_REQUEST + 1)), Some(Answer::TooLong));
         assert_eq!(whole(&"x".repeat(MAX_REQUEST)), Some(Answer::TooLong));
         assert_eq!(whole(&"x".repeat(MAX_REQUEST - 1)), None);
@@ -175,10 +173,10 @@ mod tests {
 
     #[test]
     fn answers_say_how_long_they_are() {
-        let text = |answer| String::from_utf8(write(answer, || "# EOF\n".into())).unwrap();
+        let text = |answer| String::from_utf8(write(answer, |_| "# EOF\n".into())).unwrap();
         let page = "HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n\
                     Content-Length: 6\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n# EOF\n";
-        assert_eq!(text(Answer::Metrics), page);
+        assert_eq!(text(METRICS), page);
         assert!(text(Answer::NotGet).contains("\r\nAllow: GET\r\n"));
         for answer in [Answer::Malformed, Answer::NotFound, Answer::NotGet, Answer::TooLong, Answer::Version]
         {

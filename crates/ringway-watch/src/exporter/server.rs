@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use super::asked::Asked;
 use super::connection::Connection;
 use super::http::{self, Answer};
 
@@ -19,7 +20,7 @@ pub(super) const MAX_CONNECTIONS: usize = 128;
 /// Clients taken in one turn: the others have several turns before so many came that the oldest gives way.
 const TAKEN: usize = MAX_CONNECTIONS / 4;
 
-/// How long a page is as good as new: a flood of requests does not become a flood of readings.
+/// How long a document is as good as new: a flood of requests does not become a flood of readings.
 const FRESH: Duration = Duration::from_millis(100);
 
 /// Longest sleep: the end is noticed within this time.
@@ -28,34 +29,43 @@ const TICK: Duration = Duration::from_millis(200);
 /// Rest after the machine had nothing left for another client.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// Serves a page to all who ask, which `page` writes.
+/// Serves a page for people, and what `document` writes for it and for collectors of metrics.
 ///
 /// ```no_run
-/// use ringway_watch::{exporter::Server, metrics, routers, switches};
+/// use ringway_watch::exporter::{Asked, Server};
+/// use ringway_watch::{metrics, routers, switches};
 ///
 /// let listener = std::net::TcpListener::bind("127.0.0.1:9788")?;
-/// let page = || metrics::page(&ringway::open_ports(), &switches::readable(), &routers::readable());
-/// Server::new(listener, page)?.serve(|| false)?; // for ever
+/// let document = |asked| match asked {
+///     Asked::Metrics => metrics::page(&ringway::open_ports(), &switches::readable(), &routers::readable()),
+///     _ => "{}".to_owned(),
+/// };
+/// Server::new(listener, document)?.serve(|| false)?; // for ever
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Server<P> {
     listener: TcpListener,
-    page: P,
-    /// The last page, as it is sent, and when it was read.
-    last: Option<(Instant, Rc<[u8]>)>,
+    document: P,
+    /// The last documents, as they are sent, and when they were read.
+    last: [Option<(Instant, Rc<[u8]>)>; Asked::ALL.len()],
     /// Oldest first.
     clients: VecDeque<Connection>,
 }
 
-impl<P: Fn() -> String> Server<P> {
+impl<P: Fn(Asked) -> String> Server<P> {
     /// A server of clients that come to `listener`.
     ///
     /// # Errors
     /// What the system says of the socket.
-    pub fn new(listener: TcpListener, page: P) -> io::Result<Self> {
+    pub fn new(listener: TcpListener, document: P) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, page, last: None, clients: VecDeque::with_capacity(MAX_CONNECTIONS) })
+        Ok(Self {
+            listener,
+            document,
+            last: Default::default(),
+            clients: VecDeque::with_capacity(MAX_CONNECTIONS),
+        })
     }
 
     /// Serves until `stopped` says so, which it asks five times a second at least. Nothing that clients do makes it fail.
@@ -101,20 +111,21 @@ impl<P: Fn() -> String> Server<P> {
 
     fn advance(&mut self, client: &mut Connection) -> bool {
         client.advance(|answer| match answer {
-            Answer::Metrics => self.fresh(),
-            other => http::write(other, String::new).into(),
+            Answer::Found(asked) => self.fresh(asked),
+            other => http::write(other, |_| String::new()).into(),
         })
     }
 
-    /// The page, read again unless that was just done.
-    fn fresh(&mut self) -> Rc<[u8]> {
-        if let Some((read, bytes)) = &self.last
+    /// A document, read again unless that was just done.
+    fn fresh(&mut self, asked: Asked) -> Rc<[u8]> {
+        let last = &mut self.last[asked as usize];
+        if let Some((read, bytes)) = last
             && read.elapsed() < FRESH
         {
             return bytes.clone();
         }
-        let bytes: Rc<[u8]> = http::write(Answer::Metrics, &self.page).into();
-        self.last = Some((Instant::now(), bytes.clone()));
+        let bytes: Rc<[u8]> = http::write(Answer::Found(asked), &self.document).into();
+        *last = Some((Instant::now(), bytes.clone()));
         bytes
     }
 
