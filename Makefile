@@ -16,6 +16,7 @@ all: setup
 	crates/ringway-c/c-library link $(TARGET)/libringway_c.a $(BUILT)
 	crates/ringway-dpdk/build $(BUILT)
 	@install -m 755 $(TARGET)/ringway $(TARGET)/libringway_preload.so $(TARGET)/libringway_netmap.so $(BUILT)/
+	@scripts/man-pages $(BUILT)/ringway $(BUILT)/man
 
 setup:
 	@scripts/setup
@@ -96,8 +97,8 @@ bench-report:
 	$(TARGET)/ringway rfc2544 diff $(REPORT)/linux-bridge.json $(REPORT)/ringway-switch.json | tee $(REPORT)/diff.txt; \
 	echo "$(REPORT) has the pages, tables and numbers" >&2; exit $${status:-0}
 
-# The command, where it looks for them the libraries that `ringway run` puts under programs, the C library with its header, and netmap's
-# headers in a folder of their own. Build with `make all` first.
+# The command, where it looks for them the libraries that `ringway run` puts under programs, the C library with its header, netmap's
+# headers in a folder of their own, man pages and completions. Build with `make all` first.
 NETMAP_HEADERS = $(DESTDIR)$(PREFIX)/include/ringway-netmap
 install:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ringway
@@ -112,12 +113,20 @@ install:
 	crates/ringway-c/c-library install $(BUILT) $(PREFIX) $(DESTDIR)
 	install -d $(NETMAP_HEADERS)/net
 	install -d $(DESTDIR)$(PREFIX)/share/ringway
-	install -m 644 scripts/systemd/ringway-memif@.service $(DESTDIR)$(PREFIX)/share/ringway/
+	sed -e 's|/usr/local/bin|$(PREFIX)/bin|' scripts/systemd/ringway-memif@.service >$(DESTDIR)$(PREFIX)/share/ringway/ringway-memif@.service
+	chmod 644 $(DESTDIR)$(PREFIX)/share/ringway/ringway-memif@.service
 	install -m 644 crates/ringway-netmap/include/libnetmap.h $(NETMAP_HEADERS)/
 	install -m 644 crates/ringway-netmap/include/net/*.h $(NETMAP_HEADERS)/net/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)|" \
 		crates/ringway-netmap/ringway-netmap.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/ringway-netmap.pc
 	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/ringway-netmap.pc
+	for section in 1 7; do \
+		install -d $(DESTDIR)$(PREFIX)/share/man/man$$section; \
+		install -m 644 $(BUILT)/man/*.$$section $(DESTDIR)$(PREFIX)/share/man/man$$section/; \
+	done
+	install -D -m 644 scripts/completions/ringway.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ringway
+	install -D -m 644 scripts/completions/_ringway $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ringway
+	install -D -m 644 scripts/completions/ringway.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ringway.fish
 
 docs: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

@@ -15,6 +15,7 @@ mod bench;
 mod bounded_log;
 mod bridge;
 mod capture;
+mod completion;
 mod console;
 mod counters;
 #[cfg(feature = "bench")]
@@ -29,6 +30,7 @@ mod help;
 #[cfg(not(feature = "bench"))]
 mod left_out;
 mod link;
+mod man;
 mod options;
 mod pkt_gen;
 mod prof;
@@ -95,6 +97,8 @@ enum Command {
     #[command(flatten)]
     LeftOut(left_out::Command),
     Doctor(doctor::Args),
+    #[command(hide = true)]
+    ManPages(man::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -118,6 +122,7 @@ Examples:
   ringway pkt-gen --help                     # options and examples of a command";
 
 fn main() -> ExitCode {
+    completion::answer(Cli::command);
     let parsed = help::prepare(Cli::command()).try_get_matches().and_then(|m| Cli::from_arg_matches(&m));
     let cli = match parsed {
         Ok(cli) => cli,
@@ -152,6 +157,7 @@ fn main() -> ExitCode {
         #[cfg(not(feature = "bench"))]
         Command::LeftOut(_) => left_out::run(),
         Command::Doctor(args) => doctor::run(args),
+        Command::ManPages(args) => args.run(Cli::command()),
     };
     match done {
         // The reader of the output has seen enough.
