@@ -1,11 +1,13 @@
 # Every target does its own set-up. Needs Debian 12 or later and Rust.
-.PHONY: all demo test test-kernels fuzz miri lint bench bench-report docs clean setup install
+.PHONY: all demo test test-kernels test-package fuzz miri lint bench bench-report docs clean setup install package
 
 CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
 # What `make all` builds, and `make install` takes.
 BUILT ?= $(TARGET)/install
 PREFIX ?= /usr/local
+# Where `make package` puts packages.
+PACKAGES ?= $(or $(CARGO_TARGET_DIR),target)/packages
 
 # The command without benchmarks, and the libraries, which `make install` takes. `make demo` and `make bench` build the command with them.
 all: setup
@@ -127,6 +129,18 @@ install:
 	install -D -m 644 scripts/completions/ringway.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ringway
 	install -D -m 644 scripts/completions/_ringway $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ringway
 	install -D -m 644 scripts/completions/ringway.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ringway.fish
+
+# Debian packages, in which lintian finds no error, and a tarball for other systems.
+package:
+	@scripts/setup --package
+	$(MAKE) all
+	scripts/package $(BUILT) $(PACKAGES)
+	lintian --allow-root --fail-on error $(PACKAGES)/*.deb
+
+# Installs, uses and purges them in fresh roots of Debian 12 and 13.
+test-package: package
+	$(CARGO) build -p ringway-cli
+	scripts/test-package --demo $(or $(CARGO_TARGET_DIR),target)/debug/ringway $(PACKAGES)
 
 docs: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
