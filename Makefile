@@ -1,11 +1,13 @@
 # Every target does its own set-up. Needs Debian 12 or later and Rust.
-.PHONY: all demo test test-kernels fuzz miri lint bench bench-report docs clean setup install
+.PHONY: all demo test test-kernels test-package fuzz miri lint bench bench-report docs clean setup install package
 
 CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
 # What `make all` builds, and `make install` takes.
 BUILT ?= $(TARGET)/install
 PREFIX ?= /usr/local
+# Where `make package` puts packages.
+PACKAGES ?= $(or $(CARGO_TARGET_DIR),target)/packages
 
 # The command without benchmarks, and the libraries, which `make install` takes. `make demo` and `make bench` build the command with them.
 all: setup
@@ -16,6 +18,7 @@ all: setup
 	crates/ringway-c/c-library link $(TARGET)/libringway_c.a $(BUILT)
 	crates/ringway-dpdk/build $(BUILT)
 	@install -m 755 $(TARGET)/ringway $(TARGET)/libringway_preload.so $(TARGET)/libringway_netmap.so $(BUILT)/
+	@scripts/man-pages $(BUILT)/ringway $(BUILT)/man
 
 setup:
 	@scripts/setup
@@ -96,8 +99,8 @@ bench-report:
 	$(TARGET)/ringway rfc2544 diff $(REPORT)/linux-bridge.json $(REPORT)/ringway-switch.json | tee $(REPORT)/diff.txt; \
 	echo "$(REPORT) has the pages, tables and numbers" >&2; exit $${status:-0}
 
-# The command, where it looks for them the libraries that `ringway run` puts under programs, the C library with its header, and netmap's
-# headers in a folder of their own. Build with `make all` first.
+# The command, where it looks for them the libraries that `ringway run` puts under programs, the C library with its header, netmap's
+# headers in a folder of their own, man pages and completions. Build with `make all` first.
 NETMAP_HEADERS = $(DESTDIR)$(PREFIX)/include/ringway-netmap
 install:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ringway
@@ -112,7 +115,10 @@ install:
 	crates/ringway-c/c-library install $(BUILT) $(PREFIX) $(DESTDIR)
 	install -d $(NETMAP_HEADERS)/net
 	install -d $(DESTDIR)$(PREFIX)/share/ringway
-	install -m 644 scripts/systemd/ringway-memif@.service scripts/systemd/ringway.service $(DESTDIR)$(PREFIX)/share/ringway/
+	for unit in ringway-memif@.service ringway.service; do \
+		sed -e 's|/usr/local/bin|$(PREFIX)/bin|' scripts/systemd/$$unit >$(DESTDIR)$(PREFIX)/share/ringway/$$unit; \
+		chmod 644 $(DESTDIR)$(PREFIX)/share/ringway/$$unit; \
+	done
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ringway/monitoring crates/ringway-watch/monitoring/*
 	install -D -m 755 crates/ringway-cli/extcap/ringway $(DESTDIR)$(PREFIX)/share/ringway/extcap/ringway
 	install -m 644 crates/ringway-netmap/include/libnetmap.h $(NETMAP_HEADERS)/
@@ -120,6 +126,25 @@ install:
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)|" \
 		crates/ringway-netmap/ringway-netmap.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/ringway-netmap.pc
 	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/ringway-netmap.pc
+	for section in 1 7; do \
+		install -d $(DESTDIR)$(PREFIX)/share/man/man$$section; \
+		install -m 644 $(BUILT)/man/*.$$section $(DESTDIR)$(PREFIX)/share/man/man$$section/; \
+	done
+	install -D -m 644 scripts/completions/ringway.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ringway
+	install -D -m 644 scripts/completions/_ringway $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ringway
+	install -D -m 644 scripts/completions/ringway.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ringway.fish
+
+# Debian packages, in which lintian finds no error, and a tarball for other systems.
+package:
+	@scripts/setup --package
+	$(MAKE) all
+	scripts/package $(BUILT) $(PACKAGES)
+	lintian --allow-root --fail-on error $(PACKAGES)/*.deb
+
+# Installs, uses and purges them in fresh roots of Debian 12 and 13.
+test-package: package
+	$(CARGO) build -p ringway-cli
+	scripts/test-package --demo $(or $(CARGO_TARGET_DIR),target)/debug/ringway $(PACKAGES)
 
 docs: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

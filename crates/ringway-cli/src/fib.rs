@@ -17,6 +17,10 @@ use crate::options::Json;
 
 /// Load tables of routes, look addresses up in them, measure lookups
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ringway fib load routes.txt
+  ringway fib lookup routes.txt 192.0.2.1")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -26,7 +30,7 @@ pub(crate) struct Args {
 enum Command {
     /// The benchmark of route lookup; the same as ringway bench fib
     #[cfg(feature = "bench")]
-    #[command(after_help = bench::with_keys(bench::FIB))]
+    #[command(after_help = bench::with_keys(bench::FIB).replace("ringway bench fib", "ringway fib bench"))]
     Bench(bench::FibArgs),
     /// Look addresses up in a table
     #[command(after_help = LOOKUP)]

@@ -57,7 +57,7 @@ fn flow(text: &str, width: usize) -> String {
             false => {
                 let mut item = Item::of(line);
                 while let Some(more) = lines.next_if(|line| item.goes_on_in(line)) {
-                    item.text = format!("{} {}", item.text, more.trim_start());
+                    item.go_on(more);
                 }
                 out += &item.wrapped(width);
             }
@@ -68,23 +68,27 @@ fn flow(text: &str, width: usize) -> String {
 }
 
 /// One thing of a list: its name, blanks, and text, which goes on in the column where it began.
-struct Item {
-    head: String,
-    text: String,
+pub(crate) struct Item {
+    pub(crate) head: String,
+    pub(crate) text: String,
     /// Whether there is a name.
-    named: bool,
+    pub(crate) named: bool,
 }
 
 impl Item {
-    fn of(line: &str) -> Self {
+    pub(crate) fn of(line: &str) -> Self {
         let indent = blanks(line);
         let gap = line[indent..].find("  ").map(|at| indent + at);
         let text = gap.map_or(indent, |at| at + blanks(&line[at..]));
         Self { head: line[..text].to_owned(), text: line[text..].to_owned(), named: gap.is_some() }
     }
 
-    fn goes_on_in(&self, line: &str) -> bool {
+    pub(crate) fn goes_on_in(&self, line: &str) -> bool {
         self.named && !line.is_empty() && blanks(line) == self.head.chars().count()
+    }
+
+    pub(crate) fn go_on(&mut self, line: &str) {
+        self.text = format!("{} {}", self.text, line.trim_start());
     }
 
     /// The item on lines of at most so many columns, as far as its words allow.

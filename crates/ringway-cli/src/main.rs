@@ -15,6 +15,7 @@ mod bench;
 mod bounded_log;
 mod bridge;
 mod capture;
+mod completion;
 mod config;
 mod console;
 mod counters;
@@ -31,6 +32,7 @@ mod help;
 #[cfg(not(feature = "bench"))]
 mod left_out;
 mod link;
+mod man;
 mod options;
 mod pkt_gen;
 mod prof;
@@ -100,6 +102,8 @@ enum Command {
     #[command(flatten)]
     LeftOut(left_out::Command),
     Doctor(doctor::Args),
+    #[command(hide = true)]
+    ManPages(man::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -123,6 +127,7 @@ Examples:
   ringway pkt-gen --help                     # options and examples of a command";
 
 fn main() -> ExitCode {
+    completion::answer(Cli::command);
     let parsed = help::prepare(Cli::command()).try_get_matches().and_then(|m| Cli::from_arg_matches(&m));
     let cli = match parsed {
         Ok(cli) => cli,
@@ -160,6 +165,7 @@ fn main() -> ExitCode {
         #[cfg(not(feature = "bench"))]
         Command::LeftOut(_) => left_out::run(),
         Command::Doctor(args) => doctor::run(args),
+        Command::ManPages(args) => args.run(Cli::command()),
     };
     match done {
         // The reader of the output has seen enough.

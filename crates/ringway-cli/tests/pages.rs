@@ -1,4 +1,4 @@
-//! The commands of README and docs: the command line takes each of them, as the page shows it. `--help` behind the options of a command
+//! The commands of README, docs and of the help: the command line takes each of them, as it is shown. `--help` behind the options of a command
 //! keeps the command from running.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -97,6 +97,57 @@ fn the_command_line_takes_each_command_of_the_pages() {
     }
     assert!(tried > 100, "only {tried} commands found");
     assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
+/// The words of all commands that the help names, from the one of these words on.
+fn tree(words: &[String]) -> Vec<Vec<String>> {
+    let help = help_of(words);
+    let listed =
+        help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+    // Below a name its text may go on.
+    let names = listed
+        .lines()
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next());
+    let below =
+        names.filter(|&name| name != "help").flat_map(|name| tree(&[words, &[name.to_owned()]].concat()));
+    std::iter::once(words.to_vec()).chain(below).collect()
+}
+
+/// Examples with users and groups that every machine has, and with one port instead of bash's list of several.
+fn here(examples: &str) -> String {
+    let users = [(" alice", " nobody"), (" bob", " nobody"), (" netops", " root"), ("p{4..99}", "p4")];
+    users.iter().fold(examples.to_owned(), |text, (shown, here)| text.replace(shown, here))
+}
+
+fn help_of(words: &[String]) -> String {
+    let words: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
+    run(&words).stdout
+}
+
+#[test]
+fn every_command_has_an_example_and_takes_all_of_them() {
+    let all = tree(&[]);
+    assert!(all.len() > 50, "only {} commands found", all.len());
+    let mut wrong = Vec::new();
+    for words in all {
+        let name = [&["ringway".to_owned()], &words[..]].concat().join(" ");
+        let help = help_of(&words);
+        let examples = help.split("\nExamples:\n").nth(1).unwrap_or_default();
+        if !examples.contains(&name) {
+            wrong.push(format!("{name}: no example of it"));
+        }
+        let lines = here(&examples.replace("\\\n", " "));
+        for line in lines.lines().flat_map(|line| line.split(" & ")) {
+            let Some(example) = ringway(line.trim()) else { continue };
+            let words = self::words(&example);
+            let ended = run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+            if ended.code != Some(0) || !ended.stdout.contains("Usage: ringway") {
+                wrong.push(format!("{name}: {example}: {}", ended.stderr.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

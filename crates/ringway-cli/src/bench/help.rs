@@ -1,7 +1,11 @@
 //! What the help says below the options of each suite.
 
 pub(super) const ALL: &str = "\
-Ctrl-C ends a suite within 2 seconds: it prints what it measured, deletes what it made, and its exit code is 1.";
+Ctrl-C ends a suite within 2 seconds: it prints what it measured, deletes what it made, and its exit code is 1.
+
+Examples:
+  sudo ringway bench io                              # packet I/O
+  ringway bench fib --only ringway --only dpdk-rte_fib  # route lookup, without root";
 
 pub(super) const IO: &str = "\
 Cases: tx, rx, rx-1mpps, forward, overload, pipe, ring, latency, idle-cpu. All but pipe and ring need root: they run in a network

@@ -121,7 +121,7 @@ Frames are UDP in Ethernet. Those of at least 60 bytes (IPv6: 80) carry stream, 
 receiver finds loss, duplicates and reordering, and ping measures. Ctrl-C ends with averages.
 
 Examples:
-  ringway pkt-gen -i eth0 -f tx -n 1M -l 60 -D 02:00:00:00:00:02 -d 10.1.0.1-10.1.0.255:2000
+  ringway pkt-gen -i eth0 -f tx -n 1M -l 60 -D 02:00:00:00:00:02 -d 10.1.0.1:2000-10.1.0.255
   ringway pkt-gen -i eth0 -f tx -R 10Gbit -l 1514     # line rate of a 10G link
   ringway pkt-gen -i eth0 -f rx --json                # count until Ctrl-C
   ringway pkt-gen -i eth0 -f pong --take 'udp port 7' # echo, beside a host that goes on working

@@ -189,6 +189,9 @@ impl Args {
 #[derive(Debug, Clone, Subcommand)]
 pub(super) enum Command {
     /// Compare two reports written with --save
+    #[command(after_help = "\
+Examples:
+  ringway rfc2544 diff before.json after.json")]
     Diff {
         /// The earlier report
         before: PathBuf,

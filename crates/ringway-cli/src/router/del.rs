@@ -15,7 +15,7 @@ use crate::failure::Failure;
 #[command(after_help = "\
 The process that follows the kernel's tables ends, and no route changes. What a killed command left of the router goes too.
 
-Example:
+Examples:
   ringway router del r0")]
 pub(super) struct Del {
     /// Name of the router

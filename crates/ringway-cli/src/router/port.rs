@@ -13,6 +13,10 @@ use crate::failure::Failure;
 
 /// Add and remove members
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  ringway router port add r0:eth3
+  ringway router port del r0:eth3")]
 pub(super) enum Command {
     Add(Add),
     Del(Del),
@@ -32,7 +36,7 @@ impl Command {
 #[command(after_help = "\
 The interface must be up, and forward. Its place for programs is that of all members.
 
-Example:
+Examples:
   ringway router port add r0:eth3")]
 pub(super) struct Add {
     /// The member as ROUTER:IF
@@ -43,7 +47,7 @@ pub(super) struct Add {
 /// Give a member back: the kernel forwards what comes in by it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
+Examples:
   ringway router port del r0:eth3")]
 pub(super) struct Del {
     /// The member as ROUTER:IF

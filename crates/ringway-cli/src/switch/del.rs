@@ -18,7 +18,7 @@ use crate::router::del as router;
 Nothing is removed while a process has a port of it open. `ringway switch port del` removes a single port. What a killed command \
 left of the switch goes too.
 
-Example:
+Examples:
   ringway switch del vale0")]
 pub(super) struct Del {
     #[command(flatten)]

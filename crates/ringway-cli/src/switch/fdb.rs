@@ -15,6 +15,11 @@ use crate::failure::Failure;
 
 /// Show and change which addresses a switch knows
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  ringway switch fdb list vale0
+  ringway switch fdb add vale0 02:00:00:00:00:01 p1
+  ringway switch fdb flush vale0")]
 pub(super) enum Command {
     #[command(alias = "show")]
     List(List),
@@ -50,7 +55,7 @@ struct Address {
 #[command(after_help = "\
 An age is that of the last frame, to within a 32nd of the ageing of the switch.
 
-Example:
+Examples:
   ringway switch fdb list vale0")]
 pub(super) struct List {
     #[command(flatten)]
@@ -79,7 +84,7 @@ They count as blackhole at their sender, also those for which the sender names a
 an address that is set on a port does not keep a sender from naming another one. Hubs have no table, and a module decides for \
 itself. ringway switch fdb del ends it.
 
-Example:
+Examples:
   ringway switch fdb blackhole vale0 02:00:00:00:00:66")]
 pub(super) struct Blackhole {
     #[command(flatten)]
@@ -91,7 +96,7 @@ pub(super) struct Blackhole {
 /// Forget an address, learned or set by hand
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
+Examples:
   ringway switch fdb del vale0 02:00:00:00:00:66")]
 pub(super) struct Del {
     #[command(flatten)]
@@ -103,7 +108,7 @@ pub(super) struct Del {
 /// Forget all addresses that were learned; those set by hand stay
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
+Examples:
   ringway switch fdb flush vale0")]
 pub(super) struct Flush {
     #[command(flatten)]

@@ -18,6 +18,11 @@ use crate::router::port::leave;
 
 /// Make, show, change and remove ports
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  ringway switch port add vale0:p1
+  ringway switch port set vale0:p1 --vlan access:20
+  ringway switch port del vale0:p1")]
 pub(super) enum Command {
     Add(Add),
     Del(Del),

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 #[command(after_help = "\
 No frame is lost. A sender that gave up its right to open its port is refused at its next sync.
 
-Example:
+Examples:
   ringway switch reload vale0")]
 pub(super) struct Reload {
     #[command(flatten)]

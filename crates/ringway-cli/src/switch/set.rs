@@ -40,7 +40,7 @@ pub(super) struct Set {
 /// Show who may open a port, its VLANs, isolation, storm limits and mirror
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
+Examples:
   ringway switch port show vale0:p1")]
 pub(super) struct Show {
     #[command(flatten)]

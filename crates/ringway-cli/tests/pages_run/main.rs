@@ -4,6 +4,7 @@
 //! docs/containers.md has a test of its own, `containers_page`.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod help;
 mod how;
 mod page;
 mod pages;
