@@ -126,7 +126,7 @@ install:
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)|" \
 		crates/ringway-netmap/ringway-netmap.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/ringway-netmap.pc
 	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/ringway-netmap.pc
-	for section in 1 7; do \
+	for section in 1 5 7; do \
 		install -d $(DESTDIR)$(PREFIX)/share/man/man$$section; \
 		install -m 644 $(BUILT)/man/*.$$section $(DESTDIR)$(PREFIX)/share/man/man$$section/; \
 	done

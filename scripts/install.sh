@@ -39,7 +39,7 @@ install_() {
 		rm -f "$prefix/$name"
 		cp -P "$name" "$prefix/$name"
 	done <"$prefix/share/ringway/installed"
-	for name in lib/pkgconfig/ringway.pc lib/pkgconfig/ringway-netmap.pc share/ringway/ringway-memif@.service; do
+	for name in lib/pkgconfig/ringway.pc lib/pkgconfig/ringway-netmap.pc share/ringway/ringway-memif@.service share/ringway/ringway.service; do
 		sed "s|/usr/local|$prefix|g" "$name" >"$prefix/$name"
 	done
 }
