@@ -121,6 +121,7 @@ install:
 	done
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ringway/monitoring crates/ringway-watch/monitoring/*
 	install -D -m 755 crates/ringway-cli/extcap/ringway $(DESTDIR)$(PREFIX)/share/ringway/extcap/ringway
+	install -D -m 755 crates/ringway-cli/cni/ringway $(DESTDIR)$(PREFIX)/share/ringway/cni/ringway
 	install -m 644 crates/ringway-netmap/include/libnetmap.h $(NETMAP_HEADERS)/
 	install -m 644 crates/ringway-netmap/include/net/*.h $(NETMAP_HEADERS)/net/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)|" \

@@ -15,6 +15,7 @@ mod bench;
 mod bounded_log;
 mod bridge;
 mod capture;
+mod cni;
 mod completion;
 mod config;
 mod console;
@@ -77,6 +78,7 @@ enum Command {
     Bridge(bridge::Args),
     Capture(capture::Args),
     Extcap(extcap::Args),
+    Cni(cni::Args),
     Run(run::Args),
     Switch(Box<switch::Args>),
     /// The same as ringway switch, and words for routers, by the name of old
@@ -144,6 +146,7 @@ fn main() -> ExitCode {
         Command::Bridge(args) => bridge::run(args),
         Command::Capture(args) => capture::run(args),
         Command::Extcap(args) => extcap::run(args),
+        Command::Cni(args) => cni::run(args),
         Command::Run(args) => run::run(args),
         Command::Switch(args) => switch::run(args, Scope::Switches),
         Command::Vale(args) => switch::run(args, Scope::All),
