@@ -133,6 +133,11 @@ fn an_installation_is_whole() {
         .output()
         .unwrap();
     assert!(link.status.success(), "`cargo build --workspace` first: {link:?}");
+    let pages = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/man-pages"))
+        .args([command.as_os_str(), built.join("man").as_os_str()])
+        .output()
+        .unwrap();
+    assert!(pages.status.success(), "{pages:?}");
     let make = Command::new("make")
         .args(["-s", "-C", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "install", "PREFIX=/usr"])
         .arg(format!("DESTDIR={}", root.display()))
