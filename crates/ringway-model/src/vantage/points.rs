@@ -1,7 +1,10 @@
 //! The places of each device, and how packets are made to end there.
 
 use std::os::fd::OwnedFd;
+use std::thread;
+use std::time::Duration;
 
+use ringway::ErrorKind;
 use ringway::switch::{NicCut, NicOptions, NicPath, Switch};
 use ringway_lab::{Lab, LabError};
 use ringway_router::kernel::{Interface, Router, StopAfter};
@@ -163,17 +166,29 @@ fn stop_after(device: &Dut, inside: &Lab, stop: StopAfter) -> Result<(), Fault> 
     let mac = device.macs().and_then(|macs| macs.first()).map_or([0; 6], |mac| mac.0);
     let join = || {
         let router = Router::open(name)?;
-        router.remove_member("d0")?;
+        // An attempt before this one may have removed it and gone no further.
+        match router.remove_member("d0") {
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
         let to = Interface { mac, forwards4: true, ..Interface::default() };
         router.add_member_stopping("d0", &to, stop).map(drop)
     };
     // The process that follows the kernel's tables joins an interface that is gone, and may be first.
-    let joined = || (1..JOINS).find_map(|_| join().ok()).map_or_else(join, Ok);
+    let again = |_| {
+        join().ok().or_else(|| {
+            thread::sleep(REST);
+            None
+        })
+    };
+    let joined = || (1..JOINS).find_map(again).map_or_else(join, Ok);
     Ok(inside.run(|| Ok::<_, LabError>(joined()))??)
 }
 
 /// Times that an interface is joined until it is there with its point.
-const JOINS: u32 = 20;
+const JOINS: u32 = 100;
+/// Time between two of them.
+const REST: Duration = Duration::from_millis(10);
 
 /// Makes the first interface a port of the switch again, with a program that ends frames at a point.
 fn switch_until(device: &Dut, inside: &Lab, cut: NicCut) -> Result<(), Fault> {
