@@ -9,7 +9,7 @@ use crate::{one, prepare, timed};
 /// Commands whose every example takes minutes; `make bench` and test `demo` run them.
 const LONG: [&str; 3] = ["bench", "demo", "fib bench"];
 
-const SWITCH: [Special; 16] = [
+const SWITCH: [Special; 18] = [
     Special::plain("ringway switch add vale0"),
     Special::plain("ringway switch port add vale0:p1"),
     Special::plain("ringway switch port set vale0:p1 --vlan access:10"),
@@ -26,6 +26,9 @@ const SWITCH: [Special; 16] = [
     Special::plain("ringway switch fdb del vale0 02:00:00:00:00:66"),
     Special::plain("ringway switch fdb flush vale0"),
     Special::plain("ringway switch reload vale0"),
+    Special::plain("ringway export"),
+    Special::new("ringway apply --dry-run", As("ringway apply --dry-run --config here"))
+        .before("mkdir here; ringway export > here/all.toml"),
     Special::new("ringway run -- tcpdump -ni vale0:p1", As("ringway run -- tcpdump --version"))
         .needs(&["tcpdump"]),
     Special::plain("ringway switch port del vale0:p1"),
@@ -46,13 +49,15 @@ const ROUTER: [Special; 10] = [
     Special::new("ringway router run -p eth0 -p eth1", MOVES),
 ];
 
-const PORTS: [Special; 7] = [
+const PORTS: [Special; 9] = [
     Special::new(
         "ringway pkt-gen -i eth0 -f tx -n 1M -l 60 -D 02:00:00:00:00:02 -d 10.1.0.1:2000-10.1.0.255",
         MOVES,
     ),
     Special::new("ringway bridge -i eth0 -i eth1", MOVES),
     Special::plain("ringway capture -i eth0 -c 10"),
+    Special::plain("ringway extcap --extcap-interfaces"),
+    Special::plain("ringway cni --help"), // test `cni` runs it as a runtime does
     Special::plain("ringway stats"),
     Special::new("ringway top", As("ringway top --once")),
     Special::new("ringway exporter", Says("9788")),
