@@ -58,7 +58,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let history = RefCell::new(History::default());
     let due = Cell::new(Instant::now());
     let document = |asked| match asked {
-        Asked::Page => String::new(), // the server has it
         Asked::Metrics => metrics::page(&open_ports(), &switches::readable(), &routers::readable()),
         Asked::State => state().to_string(),
         Asked::History => history.borrow().json().to_string(),

@@ -5,9 +5,17 @@ use super::asked::Asked;
 /// Bytes of a request up to its empty line, at most.
 pub(super) const MAX_REQUEST: usize = 8192;
 
+/// The page has all that it needs in itself.
+const PAGE: &str = include_str!("page.html");
+/// It asks this server alone.
+const ASKS_HERE: &str = "Content-Security-Policy: default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+     connect-src 'self'; img-src data:; frame-ancestors 'none'\r\n";
+
 /// How a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
+    /// The page for people.
+    Page,
     /// A document.
     Found(Asked),
     /// 400: not a request.
@@ -83,26 +91,31 @@ fn route(method: &str, target: &str) -> Answer {
     if method != "GET" {
         return Answer::NotGet;
     }
+    if path == "/" {
+        return Answer::Page;
+    }
     Asked::ALL.into_iter().find(|asked| asked.path() == path).map_or(Answer::NotFound, Answer::Found)
 }
 
 /// The answer as it is sent. `document` writes one when it is needed.
 pub(super) fn write(answer: Answer, document: impl FnOnce(Asked) -> String) -> Vec<u8> {
     let (status, more, body) = match answer {
-        Answer::Found(asked) => return respond("200 OK", asked.headers(), &asked.text(document)),
+        Answer::Page => return respond("200 OK", "text/html; charset=utf-8", ASKS_HERE, PAGE),
+        Answer::Found(asked) => return respond("200 OK", asked.content(), "", &document(asked)),
         Answer::Malformed => ("400 Bad Request", "", "not a request\n"),
         Answer::NotFound => ("404 Not Found", "", "/, /metrics, /state.json and /history.json are here\n"),
         Answer::NotGet => ("405 Method Not Allowed", "Allow: GET\r\n", "only GET is answered\n"),
         Answer::TooLong => ("431 Request Header Fields Too Large", "", "8192 bytes are the limit\n"),
         Answer::Version => ("505 HTTP Version Not Supported", "", "only HTTP/1.0 and HTTP/1.1 are spoken\n"),
     };
-    respond(status, &format!("Content-Type: text/plain; charset=utf-8\r\n{more}"), body)
+    respond(status, "text/plain; charset=utf-8", more, body)
 }
 
-fn respond(status: &str, headers: &str, body: &str) -> Vec<u8> {
+fn respond(status: &str, content: &str, more: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     let head = format!(
-        "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+        "HTTP/1.1 {status}\r\nContent-Type: {content}\r\nContent-Length: {length}\r\nCache-Control: no-store\r\n\
+         {more}Connection: close\r\n\r\n"
     );
     [head.as_bytes(), body.as_bytes()].concat()
 }
@@ -126,8 +139,8 @@ mod tests {
             ("GET /metrics HTTP/1.0\r\n\r\n", Some(METRICS)),
             ("GET /metrics?x=1 HTTP/1.1\r\nhOST:x\r\nAccept: a, b;q=0.5\r\nX:\r\n\r\nbody", Some(METRICS)),
             ("GET http://h:9/metrics HTTP/1.1\r\nHost: h:9\r\n\r\n", Some(METRICS)),
-            ("GET http://h HTTP/1.1\r\nHost: h\r\n\r\n", Some(Answer::Found(Asked::Page))),
-            ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::Found(Asked::Page))),
+            ("GET http://h HTTP/1.1\r\nHost: h\r\n\r\n", Some(Answer::Page)),
+            ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::Page)),
             ("GET /state.json?1 HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::Found(Asked::State))),
             ("GET /history.json HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::Found(Asked::History))),
             ("GET /metrics/ HTTP/1.1\r\nHost: x\r\n\r\n", Some(Answer::NotFound)),

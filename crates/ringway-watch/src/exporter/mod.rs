@@ -1,7 +1,7 @@
 //! A page for people, and metrics such as [`metrics::page`](crate::metrics::page) for Prometheus and its like, by HTTP.
 //!
 //! The server is Ringway's own, on sockets of the standard library that never block: one thread, one `poll`. It serves
-//! four documents without parameters or bodies. Of the small servers, `tiny_http` (last release 2022) takes a thread for each
+//! a page and three documents, without parameters or bodies. Of the small servers, `tiny_http` (last release 2022) takes a thread for each
 //! connection. It limits neither their number nor their time, so a slow client holds memory for ever. Servers that have
 //! such limits come with an asynchronous runtime. `http` parses a request and writes an answer, pure functions;
 //! `connection` is one client, and [`Server`] all of them.

@@ -38,7 +38,7 @@ const BREATH: Duration = Duration::from_millis(20);
 /// let listener = std::net::TcpListener::bind("127.0.0.1:9788")?;
 /// let document = |asked| match asked {
 ///     Asked::Metrics => metrics::page(&ringway::open_ports(), &switches::readable(), &routers::readable()),
-///     _ => "{}".to_owned(),
+///     Asked::State | Asked::History => "{}".to_owned(),
 /// };
 /// Server::new(listener, document)?.serve(|| false)?; // for ever
 /// # Ok::<(), std::io::Error>(())
