@@ -6,6 +6,7 @@ mod support;
 use std::fs;
 use std::io::{Cursor, Read};
 use std::process::Command;
+use std::time::Instant;
 
 use nix::mount::{MsFlags, mount};
 use ringway_lab::Lab;
@@ -113,6 +114,27 @@ fn any_port_goes_into_a_fifo() {
         let record = reader.next().unwrap().unwrap();
         assert_eq!((record.orig_len, record.data.len()), (100, 64));
     }
+}
+
+/// A capture that is killed leaves neither mirror nor port. A second one at the same time is refused.
+#[test]
+fn a_killed_capture_leaves_no_mirror() {
+    let Some(room) = Room::new() else { return };
+    room.json(&["switch", "add", "vale0"]);
+    room.json(&["switch", "port", "add", "vale0:p1"]);
+    let words = ["extcap", "--extcap-interface", "ringway:vale0:p1", "--capture", "--fifo", "/dev/null"];
+    let mirror = || room.json(&["switch", "port", "show", "vale0:p1"])["mirror"]["to"].clone();
+    let capture = room.start(&words);
+    let begin = Instant::now();
+    while mirror().is_null() {
+        assert!(begin.elapsed() < support::LIMIT, "{}", capture.said());
+    }
+    assert!(room.run(&words).error(1).contains("has its copies already"));
+    capture.signal(libc::SIGKILL);
+    assert_eq!(capture.end().code, None);
+    assert!(mirror().is_null());
+    let ports = room.json(&["switch", "list"])["switches"][0]["ports"].clone();
+    assert_eq!(ports.as_array().unwrap().len(), 1, "{ports}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use ringway_wire::pcapfile::MAX_RECORD;
 
 use crate::console::{note, served};
 use crate::failure::Failure;
-use crate::stop;
+use crate::{counters, stop};
 pub(crate) use args::Args;
 use input::{Input, source};
 use live::Live;
@@ -61,14 +61,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     ended.and(flushed)
 }
 
-/// Writes what an open port receives to a file, until the port ends, a signal comes, or the reader of the file closes it.
+/// Writes what an open port receives to a file, until the port ends, a signal comes, or the reader of the file closes it. What the port
+/// lost goes to standard error, by name.
 pub(crate) fn to_file(port: Port, filter: Option<Filter>, file: &Path, snaplen: u32) -> Result<(), Failure> {
     let signals = stop::signals()?;
     let mut live = Live::of(port)?;
     let mut capture = Capture::new(filter, Out::create(file, snaplen)?, None, None);
     capture.out.flush()?;
-    live.run(&mut capture, &signals)?;
-    capture.out.flush()
+    let ended = live.run(&mut capture, &signals).and_then(|()| capture.out.flush());
+    counters::drops(&live.port().counters()).iter().for_each(|line| note(line));
+    ended
 }
 
 /// Refuses options that do not go together.
