@@ -44,7 +44,10 @@ fn switch(of: &lib::Switch) -> Result<ExistingSwitch, Failure> {
         }
         if port.gone {
             is.gone.insert(port.name.clone());
-        } else if let Some(conf) = conf(of, &port.name)? {
+        } else if let Some(mut conf) = conf(of, &port.name)? {
+            // Copies for a port that goes away with its user, as of `ringway extcap`, go away with it.
+            let passes = |to: &str| ports.iter().any(|other| other.ephemeral && other.name == to);
+            conf.mirror = conf.mirror.filter(|mirror| !passes(&mirror.to));
             let side = format!("{}^", port.name);
             let host = ports.iter().any(|other| other.host && other.name == side);
             match port.nic {

@@ -1,8 +1,11 @@
 //! Files become switches and routers, and these become files.
 
+use std::time::Instant;
+
 use serde_json::json;
 
 use crate::bed::{Bed, routers, switches};
+use crate::support::LIMIT;
 use crate::support::schema::Schema;
 
 #[test]
@@ -53,6 +56,26 @@ fn changes_are_made_where_there_are_some() {
         [&json!(4), &json!("p3"), &json!("nobody")]
     );
     bed.assert_nothing_to_do();
+}
+
+/// A mirror to a port that goes away with its user is no part of what stays: it is not exported, and not ended.
+#[test]
+fn mirrors_to_passing_ports_are_left_alone() {
+    let Some(bed) = Bed::new(2) else { return };
+    bed.write("a.toml", "[switch.vale0.port.p1]\n");
+    bed.apply(&[]);
+    let monitor = bed.room.start(&["pkt-gen", "-i", "vale0:watch", "-f", "rx"]);
+    let begin = Instant::now();
+    while !bed.ports("vale0").contains(&"watch".to_owned()) {
+        assert!(begin.elapsed() < LIMIT, "{}", monitor.said());
+    }
+    let set = bed.room.run(&["switch", "port", "set", "vale0:p1", "--mirror", "watch"]);
+    assert_eq!(set.code, Some(0), "{set:?}");
+    assert!(!bed.room.run(&["export"]).stdout.contains("watch"));
+    bed.assert_nothing_to_do();
+    let shown = bed.room.json(&["switch", "port", "show", "vale0:p1"]);
+    assert_eq!(shown["mirror"]["to"], "watch", "{shown}");
+    monitor.interrupt();
 }
 
 #[test]
