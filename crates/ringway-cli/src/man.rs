@@ -12,7 +12,8 @@ use crate::failure::Failure;
 use crate::help::Item;
 
 /// Pages that do not belong to one command.
-const PAGES: [&str; 3] = ["ringway-ports(7)", "ringway-switch(7)", "ringway-router(7)"];
+const PAGES: [&str; 4] =
+    ["ringway-configuration(5)", "ringway-ports(7)", "ringway-switch(7)", "ringway-router(7)"];
 
 /// Write the man pages of all commands
 #[derive(Debug, clap::Args)]
