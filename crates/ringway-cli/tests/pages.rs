@@ -7,7 +7,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::run;
+use support::{run, subcommands};
 
 /// A page that a program writes has no commands of its own.
 const GENERATED: &str = "support.md";
@@ -101,16 +101,8 @@ fn the_command_line_takes_each_command_of_the_pages() {
 
 /// The words of all commands that the help names, from the one of these words on.
 fn tree(words: &[String]) -> Vec<Vec<String>> {
-    let help = help_of(words);
-    let listed =
-        help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
-    // Below a name its text may go on.
-    let names = listed
-        .lines()
-        .filter(|line| !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next());
-    let below =
-        names.filter(|&name| name != "help").flat_map(|name| tree(&[words, &[name.to_owned()]].concat()));
+    let below = subcommands(&help_of(words));
+    let below = below.into_iter().flat_map(|name| tree(&[words, &[name]].concat()));
     std::iter::once(words.to_vec()).chain(below).collect()
 }
 

@@ -3,7 +3,7 @@
 use crate::how::{How::*, MOVES, Special};
 use crate::page::Shown;
 use crate::stage::Stage;
-use crate::support::run;
+use crate::support::{run, subcommands};
 use crate::{one, prepare, timed};
 
 /// Commands whose every example takes minutes; `make bench` and test `demo` run them.
@@ -131,14 +131,7 @@ fn commands() -> &'static [String] {
 
 fn below(command: &str) -> Vec<String> {
     let help = run(&command.split_whitespace().chain(["--help"]).collect::<Vec<_>>()).stdout;
-    let listed =
-        help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
-    let names = listed
-        .lines()
-        .filter(|line| !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next());
-    let names: Vec<String> =
-        names.filter(|&name| name != "help").map(|name| format!("{command} {name}")).collect();
+    let names: Vec<String> = subcommands(&help).iter().map(|name| format!("{command} {name}")).collect();
     // `rfc2544` also does something by itself.
     let itself = (names.is_empty() || command == "rfc2544").then(|| command.to_owned());
     let deeper = names.iter().filter(|name| !LONG.contains(&name.trim())).flat_map(|name| below(name.trim()));

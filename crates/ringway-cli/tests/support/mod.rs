@@ -218,6 +218,16 @@ impl Ended {
     }
 }
 
+/// The commands below the one that has this help, but for `help`.
+pub(crate) fn subcommands(help: &str) -> Vec<String> {
+    let listed =
+        help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+    // Below a name its text may go on.
+    let lines = listed.lines().filter(|line| !line.starts_with("   "));
+    let names = lines.filter_map(|line| line.split_whitespace().next()).filter(|&name| name != "help");
+    names.map(str::to_owned).collect()
+}
+
 /// The two ends of a pipe that no other test uses.
 pub(crate) fn pipe() -> (String, String) {
     static SERIAL: AtomicU32 = AtomicU32::new(0);
