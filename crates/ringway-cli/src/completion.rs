@@ -9,7 +9,9 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{Bash, Fish, Shells, Zsh};
 use ringway::switch::switches;
-use ringway_watch::{routers, switches as watched};
+use ringway_watch::routers;
+
+use crate::existing_names::{self, interfaces};
 
 /// The variable in which a script names its shell.
 const VARIABLE: &str = "RINGWAY_COMPLETE";
@@ -108,18 +110,8 @@ fn mapping(word: &OsStr) -> Vec<CompletionCandidate> {
     }
 }
 
-/// Interfaces of this network namespace.
-fn interfaces() -> Vec<String> {
-    let all = nix::net::if_::if_nameindex();
-    all.map(|all| all.iter().map(|one| one.name().to_string_lossy().into_owned()).collect())
-        .unwrap_or_default()
-}
-
 fn switch_ports() -> Vec<String> {
-    let of_switch = |s: watched::Reading| {
-        s.ports.into_iter().map(move |p| format!("{}:{}", s.name, p.port.name)).collect::<Vec<_>>()
-    };
-    watched::readable().into_iter().flat_map(of_switch).collect()
+    existing_names::switch_ports().into_iter().map(|(switch, port)| format!("{switch}:{port}")).collect()
 }
 
 fn members() -> Vec<String> {

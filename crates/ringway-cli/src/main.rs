@@ -24,6 +24,7 @@ mod counters;
 mod demo;
 mod doctor;
 mod durations;
+mod existing_names;
 mod exporter;
 mod extcap;
 mod failure;

@@ -2,12 +2,13 @@
 
 use std::fs;
 
-use nix::net::if_::{if_nameindex, if_nametoindex};
+use nix::net::if_::if_nametoindex;
 use serde_json::Value;
 
 use super::error::{Code, Error, Result};
 use super::given::Given;
 use super::ip::{inside, ip, objects};
+use crate::existing_names::interfaces;
 
 /// How a pair is to be.
 pub(super) struct Pair<'a> {
@@ -84,9 +85,7 @@ pub(super) fn remove(host: &str) -> Result<()> {
 
 /// Names of the interfaces here that begin so.
 pub(super) fn beginning(prefix: &str) -> Vec<String> {
-    let all = if_nameindex().ok();
-    let names = all.iter().flat_map(|all| all.iter()).filter_map(|one| one.name().to_str().ok());
-    names.filter(|name| name.starts_with(prefix)).map(str::to_owned).collect()
+    interfaces().into_iter().filter(|name| name.starts_with(prefix)).collect()
 }
 
 /// An interface of the present network namespace, as `ip -json address` has it.

@@ -22,10 +22,7 @@ pub(super) fn join(name: &str, interface: &str, conf: &PortConf) -> Result<()> {
             }
         }
     }
-    Err(Error::new(
-        Code::TryAgain,
-        format!("{name}: the switch comes and goes with other containers; try again"),
-    ))
+    Err(comes_and_goes(name))
 }
 
 fn open_or_make(name: &str) -> Result<Switch> {
@@ -40,10 +37,11 @@ fn open_or_make(name: &str) -> Result<Switch> {
             made => return Ok(made?),
         }
     }
-    Err(Error::new(
-        Code::TryAgain,
-        format!("{name}: the switch comes and goes with other containers; try again"),
-    ))
+    Err(comes_and_goes(name))
+}
+
+fn comes_and_goes(name: &str) -> Error {
+    Error::new(Code::TryAgain, format!("{name}: the switch comes and goes with other containers; try again"))
 }
 
 /// Removes the port of an interface that was deleted.

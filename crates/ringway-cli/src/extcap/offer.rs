@@ -1,11 +1,9 @@
 //! What is offered: sentences as Wireshark reads them.
 
 use std::fmt::Write;
-use std::fs;
-
-use ringway::switch::{Switch, switches};
 
 use super::source::{PREFIX, Source};
+use crate::existing_names::{interfaces as network_interfaces, switch_ports};
 
 /// The only link type.
 pub(super) const LINK_TYPE: &str = "dlt {number=1}{name=EN10MB}{display=Ethernet}";
@@ -17,7 +15,9 @@ pub(super) fn interfaces() -> String {
     let mut entry = |value: &str, display: &str| {
         let _ = writeln!(out, "interface {{value={}}}{{display={}}}", plain(value), plain(display));
     };
-    for interface in network_interfaces() {
+    let mut names = network_interfaces();
+    names.sort();
+    for interface in names {
         entry(&format!("{PREFIX}:{interface}"), &format!("Ringway: copies of {interface}"));
     }
     for (switch, port) in switch_ports() {
@@ -45,26 +45,6 @@ pub(super) fn options(source: &Source) -> String {
 /// Text without what ends a value.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !matches!(c, '{' | '}') && !c.is_control()).collect()
-}
-
-/// Interfaces of this network namespace, in order.
-fn network_interfaces() -> Vec<String> {
-    let entries = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .filter(|entry| entry.path().join("ifindex").exists())
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
-    names.sort();
-    names
-}
-
-/// Ports of the switches that this user may list.
-fn switch_ports() -> Vec<(String, String)> {
-    let ports = |name: String| {
-        let ports = Switch::open(&name).map(|switch| switch.ports()).unwrap_or_default();
-        ports.into_iter().map(move |port| (name.clone(), port.name))
-    };
-    switches().into_iter().flat_map(ports).collect()
 }
 
 #[cfg(test)]
