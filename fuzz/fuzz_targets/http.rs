@@ -2,6 +2,8 @@
 #![no_main]
 #![allow(dead_code, reason = "tests are left out")]
 
+#[path = "../../crates/ringway-watch/src/exporter/asked.rs"]
+mod asked;
 #[path = "../../crates/ringway-watch/src/exporter/http.rs"]
 mod http;
 
@@ -20,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
         seen = now;
     }
     let Some(answer) = found else { return assert!(request.len() < http::MAX_REQUEST) };
-    let sent = String::from_utf8(http::write(answer, || "# EOF\n".into())).expect("text");
+    let sent = String::from_utf8(http::write(answer, |_| "# EOF\n".into())).expect("text");
     let (head, body) = sent.split_once("\r\n\r\n").expect("a head");
     assert!(head.starts_with("HTTP/1.1 ") && head.contains(&format!("Content-Length: {}\r\n", body.len())));
 });
