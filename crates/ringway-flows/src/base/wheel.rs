@@ -69,6 +69,12 @@ impl Links {
     pub const fn is_armed(&self) -> bool {
         self.prev != IDLE
     }
+
+    /// The timer behind this one in the list of a slot.
+    #[inline]
+    pub fn behind(&self) -> Option<u32> {
+        (self.next != NONE).then_some(self.next)
+    }
 }
 
 impl Default for Links {
@@ -178,6 +184,13 @@ impl Wheel {
             }
             self.next = self.step(timed);
         }
+    }
+
+    /// The timer that [`pop`](Self::pop) takes next, if one of the present tick is left.
+    #[inline]
+    pub fn upcoming(&self) -> Option<u32> {
+        let id = self.heads[slot_of(0, self.tick)];
+        (id != NONE).then_some(id)
     }
 
     /// Takes all timers that are due at `now_ns`, as [`pop`](Self::pop) does.

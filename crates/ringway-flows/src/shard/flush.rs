@@ -97,8 +97,8 @@ impl Shard {
     /// It is a function of its own, since a loop around these lines keeps more values than there are registers.
     #[inline(never)]
     fn send_one(&mut self, id: u32, side: End, way: QuickWay, now: u64, wire: &mut impl Wire) -> bool {
-        if !has_room(wire, side) {
-            self.block(id);
+        if !self.is_next(side) || !has_room(wire, side) {
+            self.block(id, side);
             self.after_sending(id, now);
             return false;
         }
@@ -124,11 +124,19 @@ impl Shard {
         false
     }
 
+    /// Whether no segment of a side waits for a slot, or the one that waits longest has its turn.
+    #[inline]
+    fn is_next(&self, side: End) -> bool {
+        self.is_unblocking || self.blocked[side as usize].is_empty()
+    }
+
     /// Sends later: when a ring has a free slot.
     #[cold]
-    fn block(&mut self, id: u32) {
-        self.endpoints[id].tcp.set(mark::BLOCKED);
-        self.blocked.push_back(id);
+    fn block(&mut self, id: u32, side: End) {
+        if !self.endpoints[id].tcp.is(mark::BLOCKED) {
+            self.endpoints[id].tcp.set(mark::BLOCKED);
+            self.blocked[side as usize].push_back(id);
+        }
     }
 
     /// Sends segments of any form, and counts bytes by flow where a plan asks for it. Without a way there is nothing to be done.
@@ -182,22 +190,19 @@ impl Shard {
 
     /// Sends segment after segment, while TCP has one and the ring has a slot.
     fn send_all(&mut self, id: u32, side: End, way: Way, now: u64, wire: &mut impl Wire) {
+        if !self.is_next(side) {
+            return self.block(id, side);
+        }
         let Outlet { record, mut queue, at, net, ports, sources, tally } = self.outlet(id, side, now);
-        loop {
-            if !has_room(wire, side) {
-                record.tcp.set(mark::BLOCKED);
-                break;
-            }
-            let Some(outgoing) = output(&mut record.tcp, queue.as_deref_mut(), at) else { break };
+        while has_room(wire, side) {
+            let Some(outgoing) = output(&mut record.tcp, queue.as_deref_mut(), at) else { return };
             let stream = queue.as_deref();
             wire.send(side, |out| {
                 let payload = |data: &mut [u8]| sources.fill(stream, outgoing.seq, data);
                 tally.sent(net.tcp(out, way, ports, &outgoing, payload))
             });
         }
-        if record.tcp.is(mark::BLOCKED) {
-            self.block(id);
-        }
+        self.block(id, side);
     }
 
     /// Gives an empty queue back, and arms the timer.

@@ -24,7 +24,7 @@ impl Shard {
         let (tuple, is_udp) = (Tuple { local, remote, local_port, remote_port: 0 }, self.is_udp(id, slot));
         if self.find(tuple, is_udp).is_some() {
             // Another flow of the same two hosts is first.
-            self.parked.push_back(id);
+            self.park(id);
             return Step::Wait;
         }
         let Some(endpoint) = self.enter(tuple, Owner::new(self.main_of(id), slot, is_udp)) else {

@@ -142,10 +142,12 @@ pub struct Shard {
     wheel: Wheel,
     /// Contexts whose budget was used up, and branches that begin.
     runnable: VecDeque<u32>,
-    /// Contexts that wait for a hardware address, a slot of a ring, or a free record.
-    parked: VecDeque<u32>,
-    /// Endpoints for whose segments there was no slot of a ring.
-    blocked: VecDeque<u32>,
+    /// By side: contexts that wait for a hardware address, a slot of a ring, or a free record.
+    parked: [VecDeque<u32>; 2],
+    /// By side: endpoints for whose segments there was no slot of a ring, the longest wait first.
+    blocked: [VecDeque<u32>; 2],
+    /// Those have their turn.
+    is_unblocking: bool,
     /// Endpoints that wait for a hardware address.
     asking: VecDeque<u32>,
     /// A hardware address came to be known, or a neighbour to be unreachable.

@@ -1,5 +1,7 @@
 //! Timers of connections and of programs.
 
+use std::collections::HashSet;
+
 use crate::base::slab::Slab;
 use crate::base::wheel::{Links, Timed};
 use crate::code::{End, Op};
@@ -48,6 +50,7 @@ impl Shard {
         loop {
             let Self { wheel, endpoints, contexts, .. } = self;
             let Some(id) = wheel.pop(now, &mut Timers { endpoints, contexts }) else { break };
+            self.look_at_upcoming();
             match id % 2 {
                 0 => self.endpoint_due(id / 2, now, wire),
                 _ => self.context_due(id / 2, now, wire),
@@ -58,26 +61,42 @@ impl Shard {
 
     /// When [`poll`](Self::poll) has something to do, in ns of the run. `None`: nothing is waited for.
     pub fn next_ns(&self) -> Option<u64> {
-        if !self.runnable.is_empty() || !self.blocked.is_empty() {
+        if !self.runnable.is_empty() || self.blocked.iter().any(|side| !side.is_empty()) {
             return Some(0);
         }
         let questions = self.nets.iter().filter_map(|net| net.question_due());
         questions.chain(self.wheel.next_ns()).min()
     }
 
-    /// Sends what had no slot, as far as there are some.
-    pub(super) fn unblock(&mut self, now: u64, wire: &mut impl Wire) {
-        for _ in 0..self.blocked.len() {
-            // Both sides may be blocked: the first one that is again ends the look at all others.
-            let Some(id) = self.blocked.pop_front() else { break };
-            let before = self.blocked.len();
-            if self.endpoints[id].tcp.take(mark::BLOCKED) {
-                self.flush(id, now, wire);
-            }
-            if self.blocked.len() > before && !SIDES.iter().any(|&side| has_room(wire, side)) {
-                break;
+    /// A context tries its instruction again at the next [`poll`](Self::poll) that finds a slot.
+    pub(super) fn park(&mut self, id: u32) {
+        let parked = &mut self.parked[self.contexts[id].end() as usize];
+        if parked.len() > 2 * self.contexts.used() as usize {
+            // Events woke contexts that are there already.
+            let mut seen = HashSet::new();
+            parked.retain(|&id| seen.insert(id));
+        }
+        parked.push_back(id);
+    }
+
+    /// Sends what had no slot, the longest wait first, as far as there are slots.
+    fn unblock(&mut self, now: u64, wire: &mut impl Wire) {
+        self.is_unblocking = true;
+        for side in SIDES {
+            while has_room(wire, side) {
+                let Some(id) = self.blocked[side as usize].pop_front() else { break };
+                self.look_at_blocked(side);
+                if self.endpoints[id].tcp.take(mark::BLOCKED) {
+                    self.flush(id, now, wire);
+                }
             }
         }
+        self.is_unblocking = false;
+        self.retry(now, wire);
+    }
+
+    /// Does again what waited for a hardware address, for a slot without a connection, or for a record.
+    fn retry(&mut self, now: u64, wire: &mut impl Wire) {
         if self.news {
             self.news = false;
             for _ in 0..self.asking.len() {
@@ -87,14 +106,19 @@ impl Shard {
                 }
             }
         }
-        for _ in 0..self.parked.len() {
-            let Some(id) = self.parked.pop_front() else { break };
-            let instr = self.instruction(id);
-            if !self.contexts[id].is_gone()
-                && (instr.op.sends() || matches!(instr.op, Op::SendEnd | Op::RawPkt | Op::Listen))
-            {
-                self.run(id, &mut Input::default(), now, wire);
-                self.flush_touched(now, wire);
+        for side in SIDES {
+            for _ in 0..self.parked[side as usize].len() {
+                if !has_room(wire, side) {
+                    break;
+                }
+                let Some(id) = self.parked[side as usize].pop_front() else { break };
+                let instr = self.instruction(id);
+                if !self.contexts[id].is_gone()
+                    && (instr.op.sends() || matches!(instr.op, Op::SendEnd | Op::RawPkt | Op::Listen))
+                {
+                    self.run(id, &mut Input::default(), now, wire);
+                    self.flush_touched(now, wire);
+                }
             }
         }
     }
@@ -141,6 +165,10 @@ impl Shard {
         let Self { endpoints, queues, incoming, settings, narrow, contexts, .. } = self;
         let record = &mut endpoints[id];
         record.tcp.take(mark::DELAYING);
+        if record.tcp.is(mark::BLOCKED) && !record.owner.is_nobody() {
+            // What never left is not lost. The program limits the wait; what sends the segment arms the timer.
+            return;
+        }
         let settings = settings_of(record, settings, narrow, contexts);
         let room = room(record, incoming, settings);
         let queue = (record.queue != NO_ID).then(|| &mut queues[record.queue].queue);

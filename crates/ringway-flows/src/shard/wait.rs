@@ -70,7 +70,7 @@ impl Shard {
     pub(super) fn begin_wait(&mut self, id: u32, instr: Instr, now: u64) {
         if matches!(instr.op, Op::SendEnd | Op::RawPkt) || instr.op.sends() && self.is_starved(id, instr) {
             // What it waits for is no event of its own: it tries again.
-            self.parked.push_back(id);
+            self.park(id);
         }
         let context = &mut self.contexts[id];
         if instr.op == Op::Think || context.is(mark::ENTERED) {

@@ -94,6 +94,42 @@ impl Shard {
         }
     }
 
+    /// Asks for the records of connections whose segments wait for a slot, before their turn.
+    #[inline]
+    pub(super) fn look_at_blocked(&self, side: End) {
+        let blocked = &self.blocked[side as usize];
+        if let Some(&id) = blocked.get(2 * STEP) {
+            self.endpoints.fetch(id);
+        }
+        if let Some(endpoint) = blocked.get(STEP).and_then(|&id| self.endpoints.get(id)) {
+            self.queues.fetch(endpoint.queue);
+        }
+    }
+
+    /// Asks for what the timer that is due next needs, and for the timer behind it.
+    #[inline]
+    pub(super) fn look_at_upcoming(&self) {
+        let Some(id) = self.wheel.upcoming() else { return };
+        let links = if id % 2 == 0 {
+            let endpoint = &self.endpoints[id / 2];
+            self.queues.fetch(endpoint.queue);
+            endpoint.links
+        } else {
+            let context = &self.contexts[id / 2];
+            self.registers.fetch(context.registers);
+            match context.is(mark::ROW) {
+                true => self.rows.fetch(context.slots),
+                false => self.endpoints.fetch(context.slots),
+            }
+            context.links
+        };
+        match links.behind() {
+            Some(id) if id % 2 == 0 => self.endpoints.fetch(id / 2),
+            Some(id) => self.contexts.fetch(id / 2),
+            None => {}
+        }
+    }
+
     /// Asks for the place in the table.
     #[inline]
     fn look_at_place(&self, side: End, frame: &[u8]) -> Option<Known> {

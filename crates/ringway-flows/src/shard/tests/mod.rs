@@ -2,6 +2,7 @@
 
 mod apart;
 mod attacks;
+mod blocked;
 mod faults;
 mod flows;
 mod ports;
