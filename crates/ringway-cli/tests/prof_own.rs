@@ -10,6 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 use support::confined::{deny, without};
 use support::room::Room;
+use support::schema::Schema;
 use support::{Ended, command, file, run, spawn, start};
 
 const CAP_SYS_ADMIN: u64 = 21;
@@ -198,4 +199,55 @@ fn a_target_that_ends_leaves_what_was_sampled() {
     assert!(report["spent"]["time_ns"].as_u64().unwrap() >= 100_000_000, "{report}");
     let folded = run(&["prof", "flame", "--folded", name(&profile)]).stdout;
     assert!(folded.contains("sh;"), "{folded}");
+}
+
+#[test]
+fn a_program_is_watched_until_it_ends() {
+    let sender = start(&["pkt-gen", "-i", "null:", "-f", "tx", "-R", "1M"]);
+    sender.wait_said("null:", 1);
+    let pid = sender.pid().to_string();
+    let watch =
+        start(&["prof", "live", "--pid", &pid, "--packets", "port=null:", "--interval", "0.3", "--json"]);
+    while watch.said().lines().filter(|line| line.starts_with('{')).count() < 3
+        && !watch.said().contains("refused")
+    {
+        std::thread::yield_now();
+    }
+    drop(sender);
+    let ended = watch.end();
+    if is_refused(&ended) {
+        return;
+    }
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains(&format!("process {pid} has ended")), "{ended:?}");
+    let intervals: Vec<Value> =
+        ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (at, interval) in intervals.iter().enumerate() {
+        Schema::read().check("prof live", interval);
+        assert_eq!(interval["interval"], at, "{interval}");
+    }
+    let costs = intervals.iter().map(|interval| &interval["costs"]);
+    let with_packets = costs.filter(|costs| costs["packets"].as_u64() > Some(0));
+    assert!(with_packets.filter(|costs| costs["total"].as_f64() > Some(0.0)).count() > 0, "{ended:?}");
+}
+
+#[test]
+fn lines_of_a_watch_stand_below_their_heads() {
+    let sender = start(&["pkt-gen", "-i", "null:", "-f", "tx", "-R", "1M"]);
+    sender.wait_said("null:", 1);
+    let pid = sender.pid().to_string();
+    let words = ["prof", "live", "--pid", &pid, "-n", "2", "--interval", "0.2", "--packets", "port=null:"];
+    let ended = run(&words);
+    if is_refused(&ended) {
+        return;
+    }
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    let [unit, head, first, second] = lines[..] else { panic!("{ended:?}") };
+    assert!(unit.starts_with("ticks (TSC") || unit.starts_with("cycles"), "{unit}");
+    assert!(head.contains(" BUSY ") && head.contains(" TX ") && head.ends_with("samples"), "{head}");
+    assert_eq!((first.len(), second.len()), (head.len(), head.len()), "{ended:?}");
+    let text = run(&["prof", "live", "--pid", &pid, "--packets", "absent0"]).error(1).to_owned();
+    assert!(text.contains("--packets absent0: nobody counts there"), "{text}");
+    let text = run(&["prof", "live", "-n", "0"]).error(2).to_owned();
+    assert!(text.contains("--count"), "{text}");
 }

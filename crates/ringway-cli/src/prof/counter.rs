@@ -4,8 +4,11 @@ use std::fs;
 use std::str::FromStr;
 
 use ringway::{PortName, open_ports};
+use ringway_model::profile::Packets;
 use ringway_router::kernel::Outcome;
 use ringway_watch::{routers, switches};
+
+use crate::failure::Failure;
 
 /// A direction, as the counter's owner sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,9 +61,23 @@ impl FromStr for Counter {
 }
 
 impl Counter {
-    /// As the user wrote it.
-    pub(super) fn text(&self) -> &str {
-        &self.text
+    /// The count at the start. 0 where nobody counts yet, unless the owner `is_there`.
+    pub(super) fn begin(&self, is_there: bool) -> Result<u64, Failure> {
+        match self.read() {
+            None if is_there => Err(self.uncounted()),
+            count => Ok(count.unwrap_or(0)),
+        }
+    }
+
+    /// Nobody counts, or not any more.
+    pub(super) fn uncounted(&self) -> Failure {
+        let what = "nobody counts there; name an interface of this network namespace, or a port, switch or router that you may read";
+        Failure::Other(format!("--packets {}: {what}", self.text))
+    }
+
+    /// The packets between two counts.
+    pub(super) fn between(&self, before: u64, after: u64) -> Packets {
+        Packets { count: after.saturating_sub(before), by: self.text.clone() }
     }
 
     /// The count of now; `None` when the owner is not there, or its counters can't be read.

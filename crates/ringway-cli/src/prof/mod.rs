@@ -4,10 +4,12 @@ mod counter;
 mod diff;
 mod files;
 mod flame;
+mod live;
 mod model;
 mod predict;
 mod record;
 mod sweep;
+mod target;
 mod vantage;
 mod whatif;
 
@@ -26,6 +28,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Record(Box<record::Args>),
+    Live(live::Args),
     Model(model::Args),
     Flame(flame::Args),
     Diff(diff::Args),
@@ -41,6 +44,7 @@ it. So the cost of a packet splits into groups, such as RX, routing and free. No
 
 Examples:
   ringway prof record --cpu 0 --packets eth1:tx -o a.prof   # Linux forwards on CPU 0, packets leave by eth1
+  ringway prof live --cpu 0 --packets eth1:tx               # the same, a line every two seconds
   ringway prof model a.prof                                  # cycles a packet, by group
   ringway prof flame a.prof -o a.svg                         # a flame graph in the colours of the groups
   ringway prof diff a.prof b.prof                            # what changed, and whether it is more than chance
@@ -51,6 +55,7 @@ Examples:
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Record(args) => record::run(args),
+        Command::Live(args) => live::run(args),
         Command::Model(args) => model::run(args),
         Command::Flame(args) => flame::run(args),
         Command::Diff(args) => diff::run(args),

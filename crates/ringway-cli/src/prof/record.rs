@@ -8,13 +8,14 @@ use ringway_engine::Signals;
 use ringway_lab::Conditions;
 use ringway_model::profile::{Packets, Profile};
 use ringway_model::programs::Programs;
-use ringway_model::sample::{Held, Options, Recorder, Samples, Target};
+use ringway_model::sample::{Held, Recorder, Samples, Target};
 use ringway_model::time::Clock;
 use ringway_traffic::units::many;
 use serde_json::{Value, json};
 
 use super::counter::Counter;
 use super::files::{groups, write};
+use super::target::TargetArgs;
 use crate::console::note;
 use crate::durations;
 use crate::failure::Failure;
@@ -25,17 +26,8 @@ use crate::{stop, words};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Sample a process with all its threads, and what it starts
-    #[arg(short, long, value_name = "PID", group = "target")]
-    pid: Option<i32>,
-
-    /// Sample threads by their numbers
-    #[arg(long, value_name = "TID,...", value_delimiter = ',', group = "target")]
-    thread: Vec<i32>,
-
-    /// Sample CPUs with all that runs there; default: all CPUs
-    #[arg(short, long, value_name = "CPU,...", value_delimiter = ',', group = "target")]
-    cpu: Vec<u32>,
+    #[command(flatten)]
+    target: TargetArgs,
 
     /// Sample a command from its start to its end, or until --time is over
     #[arg(value_name = "COMMAND", group = "target", last = true)]
@@ -48,14 +40,6 @@ pub(super) struct Args {
     /// Record for so long; default: 10 seconds, and a command until it ends
     #[arg(short, long, value_name = "SECONDS", value_parser = durations::seconds)]
     time: Option<f64>,
-
-    /// Samples a second of each CPU; an odd number beats with no periodic work
-    #[arg(short, long, value_name = "HZ", default_value_t = Options::FREQUENCY, value_parser = clap::value_parser!(u32).range(1..=20_000))]
-    frequency: u32,
-
-    /// Leave the kernel's part out
-    #[arg(long)]
-    user_only: bool,
 
     /// Count the run time of eBPF programs too, which slows each run of a program by some 20 ns; for root
     #[arg(long)]
@@ -87,14 +71,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(name) = &args.groups {
         groups(name)?;
     }
-    let before = args.packets.as_ref().map(|counter| begin(counter, args.command.is_empty())).transpose()?;
+    let before = args.packets.as_ref().map(|counter| counter.begin(args.command.is_empty())).transpose()?;
     let signals = stop::signals()?;
     let conditions = Conditions::read();
     let clock = Clock::measure();
     let mut held = (!args.command.is_empty()).then(|| Held::start(&args.command)).transpose()?;
     let programs = args.bpf_stats.then(Programs::start).transpose()?;
-    let recorder = Recorder::start(&options(args, held.as_ref()))?;
-    note(&format!("prof: tier {}, {} Hz", recorder.tier(), args.frequency));
+    let recorder = Recorder::start(&args.target.options(held.as_ref().map(|held| Target::Held(held.pid()))))?;
+    note(&format!("prof: tier {}, {} Hz", recorder.tier(), args.target.frequency));
     recorder.notes().iter().for_each(|line| note(&format!("prof: {line}")));
     if let Some(held) = &held {
         held.release()?;
@@ -115,35 +99,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     tell(args, &samples, &profile)
 }
 
-fn options(args: &Args, held: Option<&Held>) -> Options {
-    let target = match held {
-        Some(held) => Target::Held(held.pid()),
-        None if !args.thread.is_empty() => Target::Threads(args.thread.clone()),
-        None => args.pid.map_or_else(|| Target::Cpus(args.cpu.clone()), Target::Process),
-    };
-    Options { frequency: args.frequency, kernel: !args.user_only, ..Options::of(target) }
-}
-
 /// What the target is, for people.
 fn target_text(args: &Args) -> String {
-    let list = |numbers: Vec<String>| numbers.join(", ");
-    if let Some(pid) = args.pid {
-        return format!("process {pid}");
-    }
-    if let Some(word) = args.command.first() {
-        return format!("command {}", word.to_string_lossy());
-    }
-    match (args.thread.is_empty(), args.cpu.is_empty()) {
-        (false, _) => format!("thread {}", list(args.thread.iter().map(ToString::to_string).collect())),
-        (_, false) => format!("CPU {}", list(args.cpu.iter().map(ToString::to_string).collect())),
-        _ => "all CPUs".to_owned(),
-    }
+    let command = |word: &OsString| format!("command {}", word.to_string_lossy());
+    args.command.first().map_or_else(|| args.target.text(), command)
 }
 
-/// CPUs forward by Linux, unless the user knows better.
 fn default_groups(args: &Args) -> String {
-    let of_cpus = args.pid.is_none() && args.thread.is_empty() && args.command.is_empty();
-    if of_cpus { "linux" } else { "ports" }.to_owned()
+    if args.command.is_empty() { args.target.groups() } else { "ports" }.to_owned()
 }
 
 /// Waits until the time is over, the command has ended, or Ctrl-C; then says how many packets the counter had at last.
@@ -155,9 +118,8 @@ fn wait(args: &Args, mut held: Option<&mut Held>, signals: &Signals) -> Result<O
         // A command that ends takes its ports along: their last count stands.
         last = args.packets.as_ref().and_then(Counter::read).or(last);
         let ended = held.as_deref_mut().is_some_and(|held| !matches!(held.ended(), Ok(None)));
-        let gone = args.pid.is_some_and(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists());
         let left = end.saturating_duration_since(Instant::now());
-        if ended || gone || left.is_zero() || signals.stopped() {
+        if ended || args.target.is_gone() || left.is_zero() || signals.stopped() {
             return Ok(last);
         }
         signals.rest(left.min(LOOK));
@@ -167,25 +129,11 @@ fn wait(args: &Args, mut held: Option<&mut Held>, signals: &Signals) -> Result<O
 /// How often the counter and the command are looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The count at the start. A command may make what counts.
-fn begin(counter: &Counter, is_there: bool) -> Result<u64, Failure> {
-    match counter.read() {
-        None if is_there => Err(uncounted(counter)),
-        count => Ok(count.unwrap_or(0)),
-    }
-}
-
-fn uncounted(counter: &Counter) -> Failure {
-    let what = "nobody counts there; name an interface of this network namespace, or a port, switch or router that you may read";
-    Failure::Other(format!("--packets {}: {what}", counter.text()))
-}
-
 /// The packets between two counts.
 fn packets(args: &Args, before: Option<u64>, after: Option<u64>) -> Result<Option<Packets>, Failure> {
     let Some(counter) = &args.packets else { return Ok(None) };
-    let after = after.ok_or_else(|| uncounted(counter))?;
-    let count = after.saturating_sub(before.unwrap_or(0));
-    Ok(Some(Packets { count, by: counter.text().to_owned() }))
+    let after = after.ok_or_else(|| counter.uncounted())?;
+    Ok(Some(counter.between(before.unwrap_or(0), after)))
 }
 
 fn tell(args: &Args, samples: &Samples, profile: &Profile) -> Result<(), Failure> {

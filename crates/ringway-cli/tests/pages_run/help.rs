@@ -64,7 +64,7 @@ const PORTS: [Special; 9] = [
     Special::plain("ringway doctor"),
 ];
 
-const FILES: [Special; 20] = [
+const FILES: [Special; 21] = [
     Special::plain("ringway fib load routes.txt").before("echo '192.0.2.0/24 1' >routes.txt"),
     Special::plain("ringway fib lookup routes.txt 192.0.2.1"),
     Special::plain("ringway flows stories"),
@@ -76,6 +76,7 @@ const FILES: [Special; 20] = [
         .before("ringway flows pcap dns -o office.pcap"),
     Special::plain("ringway flows run office.flow --both 'pipe:x{1' 'pipe:x}1'"),
     Special::new("ringway prof record --cpu 0 --packets eth1:tx", With("-t 1 -o a.prof")),
+    Special::new("ringway prof live --cpu 0 --packets eth1:tx", With("--interval 0.2 --count 1")),
     Special::plain("ringway prof model ringway.prof")
         .before("cp a.prof ringway.prof; cp a.prof before.prof; cp a.prof after.prof"),
     Special::plain("ringway prof flame ringway.prof -o out.svg"),

@@ -130,6 +130,7 @@ fn profiling() {
     let short = "ringway prof record --cpu 0 --packets eth1:tx -t 1 -o a.prof";
     let special = [
         Special::new("ringway prof record --cpu 0 --packets eth1:tx -t 10 -o a.prof", As(short)),
+        Special::new("ringway prof live --cpu 0 --packets eth1:tx", With("--interval 0.2 --count 1")),
         Special::new(
             "ringway prof sweep sizes.json --dut linux-forward --over size --page sizes.html",
             With(SHORT_SWEEP),
