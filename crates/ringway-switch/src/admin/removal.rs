@@ -106,6 +106,8 @@ mod tests {
             let mut client = Client::open(switch, from);
             (0..frames).for_each(|_| client.send(&[0xff; 60]));
         }
+        // Any process that changes the switch finishes a removal without a lock.
+        let _lock = switch.lock().unwrap();
         assert!(switch.mark_removing(number));
         if steps >= 1 {
             switch.hide_rings(number);
