@@ -1,5 +1,6 @@
 """Ports: opening, receiving, sending, closing."""
 
+import signal
 import threading
 import time
 
@@ -156,6 +157,22 @@ def test_close_ends_a_wait():
     assert port.is_closed and port.counters()["rx"]["frames_in"] == 0
 
 
+@pytest.mark.parametrize("wait", [next, lambda port: port.send([b"x" * 60] * 50), lambda port: port.receive()])
+def test_a_signal_ends_a_wait(wait):
+    def interrupt(_number, _frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    begin = time.monotonic()
+    try:
+        with ringway.Port("loop:", slots=16) as port, pytest.raises(KeyboardInterrupt):
+            wait(port)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - begin < 2
+
+
 def test_errors_have_a_kind_and_a_cure():
     with pytest.raises(ringway.Error) as caught:
         ringway.Port("none0")
@@ -179,7 +196,7 @@ def test_interfaces(apart):
                 burst = b.receive(timeout=5)
                 assert len(burst) > 0
                 got.extend(burst)
-            return b.zero_copy, [bytes(f) for f in got]
+        return b.zero_copy, [bytes(f) for f in got]
 
     zero_copy, got = apart(work)
     assert zero_copy and got == [udp()] * 10
