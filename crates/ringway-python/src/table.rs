@@ -1,0 +1,101 @@
+//! What both families of route lookup have alike.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use ringway_fib::{Fib, FibError, Limits, NextHop, Prefix, Reader, Walk};
+
+/// Addresses that are looked up in one view of the table.
+const BURST: usize = 4096;
+
+/// A table, and readers for the threads that look up in it.
+pub(crate) struct Table<A> {
+    fib: Mutex<Fib<A>>,
+    readers: Mutex<Vec<Reader<A>>>,
+}
+
+/// A failure of a table, as Python's error for values.
+pub(crate) fn wrong(error: &FibError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// A prefix from its text, or from an object of `ipaddress`.
+pub(crate) fn prefix<A: Walk>(object: &Bound<'_, PyAny>) -> PyResult<Prefix<A>> {
+    object.str()?.to_cow()?.parse().map_err(|e| wrong(&e))
+}
+
+/// A next hop from its number.
+pub(crate) fn hop(number: u16) -> PyResult<NextHop> {
+    NextHop::new(number).ok_or_else(|| PyValueError::new_err("next hops are numbers from 1"))
+}
+
+/// An address from its number, its text, or an object of `ipaddress`.
+pub(crate) fn address<A: Walk>(object: &Bound<'_, PyAny>) -> PyResult<A> {
+    if let Ok(number) = object.extract::<u128>() {
+        if A::BITS < 128 && number >> A::BITS != 0 {
+            return Err(PyValueError::new_err(format!("{number} is no address of {} bits", A::BITS)));
+        }
+        // A key has the bits of an address at its upper end.
+        return Ok(A::of_key(number << (128 - A::BITS)));
+    }
+    let text = object.str()?;
+    let text = text.to_cow()?;
+    A::parse(&text).ok_or_else(|| PyValueError::new_err(format!("{text} is no address of this family")))
+}
+
+/// Addresses from an array of bytes, one a row, in network order.
+pub(crate) fn address_rows<A: Walk>(object: &Bound<'_, PyAny>) -> PyResult<Vec<A>> {
+    let width = usize::from(A::BITS / 8);
+    let wrong = || {
+        PyTypeError::new_err(format!(
+            "addresses are rows of {width} bytes, or numbers in an array of uint32 for IPv4"
+        ))
+    };
+    let buffer = PyBuffer::<u8>::get(object).map_err(|_| wrong())?;
+    if buffer.dimensions() != 2 || buffer.shape().get(1) != Some(&width) {
+        return Err(wrong());
+    }
+    let bytes = buffer.to_vec(object.py())?;
+    Ok(object.py().detach(|| {
+        let key = |row: &[u8]| row.iter().fold(0u128, |key, &byte| key << 8 | u128::from(byte));
+        bytes.chunks_exact(width).map(|row| A::of_key(key(row) << (128 - A::BITS))).collect()
+    }))
+}
+
+impl<A: Walk> Table<A> {
+    /// A table of these routes, for `capacity` of them at least.
+    pub(crate) fn build(
+        routes: Vec<(Prefix<A>, NextHop)>,
+        capacity: Option<usize>,
+    ) -> Result<Self, FibError> {
+        let limits = capacity.map_or_else(
+            || if routes.is_empty() { Limits::default() } else { Limits::for_routes(routes.len()) },
+            |capacity| Limits::for_routes(capacity.max(routes.len())),
+        );
+        let fib = if routes.is_empty() { Fib::new(limits)? } else { Fib::build(limits, routes)? };
+        Ok(Self { fib: Mutex::new(fib), readers: Mutex::new(Vec::new()) })
+    }
+
+    /// Works with the table itself.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Fib<A>) -> T) -> T {
+        work(&mut self.fib.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The next hops of many addresses, 0 where there is no route.
+    pub(crate) fn lookup(&self, addresses: &[A]) -> Result<Vec<u16>, FibError> {
+        let free = || self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = free().pop();
+        let mut reader = match idle {
+            Some(reader) => reader,
+            None => self.with(|fib| fib.reader())?,
+        };
+        let mut hops = vec![0; addresses.len()];
+        for (addresses, hops) in addresses.chunks(BURST).zip(hops.chunks_mut(BURST)) {
+            reader.view().lookup_burst(addresses, hops);
+        }
+        free().push(reader);
+        Ok(hops)
+    }
+}
