@@ -46,15 +46,15 @@ def apart(root):
     """A function that calls another in a network namespace with the interfaces `va` and `vb`, which are linked."""
     name = f"ringway-python-{os.getpid()}"
     ip("netns", "add", name)
-    ip("-n", name, "link", "add", "va", "type", "veth", "peer", "name", "vb")
-    for interface in ("va", "vb"):
-        subprocess.run(
-            ["ip", "netns", "exec", name, "sysctl", "-qw", f"net.ipv6.conf.{interface}.disable_ipv6=1"],
-            check=True,
-        )
-        ip("-n", name, "link", "set", interface, "up")
-    yield lambda work: in_namespace(name, work)
-    ip("netns", "del", name)
+    try:
+        ip("-n", name, "link", "add", "va", "type", "veth", "peer", "name", "vb")
+        for interface in ("va", "vb"):
+            quiet = f"net.ipv6.conf.{interface}.disable_ipv6=1"
+            ip("netns", "exec", name, "sysctl", "-qw", quiet)
+            ip("-n", name, "link", "set", interface, "up")
+        yield lambda work: in_namespace(name, work)
+    finally:
+        ip("netns", "del", name)
 
 
 def in_namespace(name, work):

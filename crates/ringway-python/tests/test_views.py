@@ -95,11 +95,32 @@ def test_bursts_are_sequences(loop):
         burst.array(0)
 
 
-def test_classes_are_closed():
+def test_classes_are_closed(loop):
+    loop.send(numbered(1))
+    burst = loop.receive()
+    kinds = [burst[0].obj, burst, loop, ringway.Filter("ip"), ringway.Fib4(), ringway.Fib6()]
+    for one in kinds:
+        for other in kinds:
+            if type(one) is not type(other):
+                with pytest.raises(TypeError, match="layout"):
+                    one.__class__ = type(other)
+    with pytest.raises(TypeError):
+        type(burst[0].obj)()
     with pytest.raises(TypeError):
         ringway.Burst()
     with pytest.raises(TypeError):
         type("Sub", (ringway.Burst,), {})
+
+
+def test_a_view_without_its_frame_object(loop):
+    loop.send(numbered(1))
+    frame = loop.receive()[0].obj
+    gc.collect()
+    views = [memoryview(frame)[10:20] for _ in range(3)]
+    del frame
+    loop.close()
+    gc.collect()
+    assert views[2].cast("H").tolist() == [0] * 5
 
 
 def test_frames_are_read_while_others_come():
