@@ -52,7 +52,8 @@ const CLIENTS: [Client; 9] = [
     Client {
         flow: "name",
         words: &["dig", "@10.9.0.18", "host.example", "A", "+short", "+tries=9", "+time=10"],
-        done: |_, said| said == "10.9.0.77\n",
+        // A try that was lost is a comment.
+        done: |_, said| said.lines().filter(|line| !line.starts_with(";;")).eq(["10.9.0.77"]),
     },
     Client {
         flow: "ftp_curl",
