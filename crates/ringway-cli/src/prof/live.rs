@@ -123,11 +123,11 @@ impl Watch<'_> {
 
     /// Whether the target ends. The ports of a program go a moment before it.
     fn ends(&self) -> bool {
-        let end = Instant::now() + FAREWELL;
-        while !self.args.target.is_gone() && Instant::now() < end {
+        let (target, end) = (&self.args.target, Instant::now() + FAREWELL);
+        while target.can_end() && !target.is_gone() && !self.signals.stopped() && Instant::now() < end {
             self.signals.rest(LOOK);
         }
-        self.args.target.is_gone()
+        target.is_gone()
     }
 
     /// Says that the target has ended. That is no failure.

@@ -54,7 +54,12 @@ impl TargetArgs {
 
     /// CPUs forward by Linux, unless the user knows better.
     pub(super) fn groups(&self) -> &'static str {
-        if self.pid.is_none() && self.thread.is_empty() { "linux" } else { "ports" }
+        if self.can_end() { "ports" } else { "linux" }
+    }
+
+    /// Whether the target is a process or threads, which end.
+    pub(super) fn can_end(&self) -> bool {
+        self.pid.is_some() || !self.thread.is_empty()
     }
 
     /// Whether the process, or each of the threads, has ended.
