@@ -9,7 +9,7 @@ use crate::stage::{Stage, programs};
 use crate::{perform, perform_named};
 
 /// Pages that show commands; docs/containers.md has a test program of its own.
-const PAGES: [&str; 22] = [
+const PAGES: [&str; 23] = [
     "README.md",
     "crates/ringway-bench/README.md",
     "crates/ringway-cli/README.md",
@@ -26,6 +26,7 @@ const PAGES: [&str; 22] = [
     "docs/netmap.md",
     "docs/ports.md",
     "docs/profiling.md",
+    "docs/python.md",
     "docs/rfc2544.md",
     "docs/rfc2889.md",
     "docs/router.md",
@@ -122,6 +123,20 @@ fn netmap() {
         Special::new("ringway run -- pkt-gen -i vale0:p1 -f rx", Says("p1")).needs(&["pkt-gen"]),
     ];
     perform(&stage, "docs/netmap.md", &special);
+}
+
+#[test]
+fn python() {
+    let Some(stage) = Stage::new(&[]) else { return };
+    let elsewhere = || Skipped("the tests of ringway-python, which build the module, run it");
+    let special = [
+        Special::new("pip install .", elsewhere()),
+        Special::new("python examples/python/count.py ebpf:eth0 --seconds 10", elsewhere()),
+        Special::new("python examples/python/generate.py ebpf:eth0 --frames 1000000", elsewhere()),
+        Special::new("python examples/python/routes.py --routes 100000", elsewhere()),
+        Special::new("python examples/python/scapy_pipe.py --count 5", elsewhere()),
+    ];
+    perform(&stage, "docs/python.md", &special);
 }
 
 #[test]
