@@ -14,11 +14,12 @@ fn a_reload_loses_no_frame() {
     let Some(bed) = Bed::new(0) else { return };
     bed.write("a.toml", &file(0));
     bed.applied(&[]);
-    const FRAMES: &str = "60000";
+    // The ring of the receiver holds a fifth of a second of them, in which a busy machine runs it.
+    const FRAMES: &str = "15000";
     let receiver = bed.room.start(&["pkt-gen", "-i", "vale0:a", "-f", "rx", "-n", FRAMES, "--json"]);
     bed.room.wait_open("vale0", "a");
     let mut sender =
-        bed.room.start(&["pkt-gen", "-i", "vale0:b", "-f", "tx", "-n", FRAMES, "-R", "20k", "--json"]);
+        bed.room.start(&["pkt-gen", "-i", "vale0:b", "-f", "tx", "-n", FRAMES, "-R", "5k", "--json"]);
     bed.room.wait_open("vale0", "b");
     let mut runs = 0;
     while sender.running() {
@@ -29,8 +30,8 @@ fn a_reload_loses_no_frame() {
     }
     let (sent, received) = (sender.end().json(), receiver.end().json());
     assert!(runs > 2, "only {runs} runs while frames passed");
-    assert_eq!([&sent["packets"], &sent["counters"]["tx"]["frames_out"]], [60_000, 60_000], "{sent}");
-    assert_eq!([&received["packets"], &received["counters"]["rx"]["dropped"]], [60_000, 0], "{received}");
-    assert_eq!(received["sequence"]["unique"], 60_000, "{received}");
+    assert_eq!([&sent["packets"], &sent["counters"]["tx"]["frames_out"]], [15_000, 15_000], "{sent}");
+    assert_eq!([&received["packets"], &received["counters"]["rx"]["dropped"]], [15_000, 0], "{received}");
+    assert_eq!(received["sequence"]["unique"], 15_000, "{received}");
     assert_eq!(bed.room.run(&["stats", "--check"]).code, Some(0));
 }
