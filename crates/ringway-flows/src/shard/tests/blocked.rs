@@ -4,7 +4,7 @@ use std::array::from_fn;
 use std::collections::HashMap;
 
 use super::{Bed, stories};
-use crate::code::End;
+use crate::code::{Bundle, End};
 use crate::run::example::bundle;
 use crate::shard::Wire;
 use crate::transport::Settings;
@@ -27,6 +27,14 @@ impl Wire for OneWay {
         assert_ne!(side, self.full, "a full ring");
         write(&mut [0; 2048]);
     }
+}
+
+/// A shard of a bundle. The neighbours of its first flow know each other.
+fn known(bundle: Bundle) -> Bed {
+    let mut bed = Bed::new(bundle, Settings::default());
+    bed.start(0);
+    bed.run(SECOND, |_| 1);
+    bed
 }
 
 /// The address and the port of a segment's client.
@@ -66,9 +74,7 @@ fn segments_take_turns() {
 /// However long a segment waits for its first slot, its connection does not take it for lost.
 #[test]
 fn what_never_left_is_not_sent_again() {
-    let mut bed = Bed::new(stories::http((64, 64)), Settings::default());
-    bed.start(0);
-    bed.run(SECOND, |_| 1);
+    let mut bed = known(stories::http((64, 64)));
     bed.cable.slots = Some(0);
     for _ in 0..100 {
         bed.start(0);
@@ -88,9 +94,7 @@ fn what_never_left_is_not_sent_again() {
 /// A poll looks at what has a slot, not at all that waits: the other side has room all the time.
 #[test]
 fn what_waits_costs_nothing() {
-    let mut bed = Bed::new(stories::http((64, 64)), Settings::default());
-    bed.start(0);
-    bed.run(SECOND, |_| 1);
+    let mut bed = known(stories::http((64, 64)));
     let mut wire = OneWay { full: End::Client, looks: 0 };
     for _ in 0..2000 {
         bed.shard.start(0, bed.now, bed.now, &mut wire).unwrap();
@@ -106,9 +110,7 @@ fn datagrams_wait_too() {
     let ask = "flow ask { udp c = inside -> outside : 53  timeout 60 s
         c > \"question\"
         c < \"answer\" }";
-    let mut bed = Bed::new(bundle(ask), Settings::default());
-    bed.start(0);
-    bed.run(SECOND, |_| 1);
+    let mut bed = known(bundle(ask));
     bed.cable.slots = Some(0);
     for _ in 0..500 {
         bed.start(0);
@@ -120,5 +122,27 @@ fn datagrams_wait_too() {
     bed.cable.slots = Some(8);
     bed.run(60 * SECOND, |_| 1);
     assert_eq!(bed.shard.tally().flows[0][0].complete, 501, "{:?}", bed.shard.tally());
+    bed.is_empty();
+}
+
+/// Datagrams and segments that wait for the same slots take turns.
+#[test]
+fn datagrams_go_between_segments() {
+    let both = "flow long { tcp c = inside -> outside : 80  timeout 60 s
+        c < random(300 kB)
+        c > close }
+        flow ask { udp c = inside -> outside : 53  timeout 60 s
+        c > \"question\"
+        c < \"answer\" }";
+    let mut bed = known(bundle(both));
+    bed.cable.slots = Some(6);
+    bed.cable.log = Some(Vec::new());
+    for flow in [0, 1] {
+        (0..40).for_each(|_| bed.start(flow));
+    }
+    bed.run(60 * SECOND, |_| 1);
+    let frames = bed.cable.log.take().unwrap();
+    let last = frames.iter().rposition(|(_, frame)| frame[23] == 17).unwrap();
+    assert!(last < frames.len() / 2, "frame {last} of {} is the last datagram", frames.len());
     bed.is_empty();
 }
