@@ -22,6 +22,8 @@
 mod arrays;
 mod burst;
 mod bytes;
+mod counters;
+mod deadline;
 mod errors;
 mod fib;
 mod filter;

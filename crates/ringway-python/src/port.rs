@@ -2,23 +2,22 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ringway::{CounterWatch, Counters, ErrorKind, OpenOptions, PortCounters, PortInfo};
+use ringway::{CounterWatch, ErrorKind, OpenOptions, PortCounters, PortInfo};
 
 use crate::burst::Burst;
-use crate::errors::{raise, refuse, seconds};
+use crate::counters::counters;
+use crate::deadline::Deadline;
+use crate::errors::{raise, refuse};
 use crate::filter::FilterOrText;
 use crate::frames::Frames;
 use crate::outgoing::Outgoing;
 use crate::receive::{Found, Receiver};
 use crate::send::Sender;
-
-/// How long a wait goes on before Python looks for signals, such as Ctrl-C.
-const SLICE: Duration = Duration::from_millis(100);
 
 /// The most frames that a program may hold: half a gigabyte of buffers.
 const MOST_HELD: u32 = 1 << 18;
@@ -98,9 +97,9 @@ impl Port {
     }
 
     /// Frames, or `None` when the time is over or no frame will ever come.
-    fn wait(&self, py: Python<'_>, most: usize, deadline: Option<Instant>) -> PyResult<Option<Burst>> {
+    fn wait(&self, py: Python<'_>, most: usize, deadline: Deadline) -> PyResult<Option<Burst>> {
         loop {
-            let slice = left(deadline);
+            let slice = deadline.slice();
             match py.detach(|| self.look(most, slice)).map_err(raise)? {
                 Found::Frames(frames) => return Ok(Some(Burst::new(frames))),
                 Found::End => {
@@ -108,20 +107,20 @@ impl Port {
                     return Ok(None);
                 }
                 Found::NoBuffer => return Err(self.full()),
-                Found::Nothing if is_over(deadline) => return Ok(None),
+                Found::Nothing if deadline.is_over() => return Ok(None),
                 Found::Nothing => py.check_signals()?,
             }
         }
     }
 
     /// Waits until the sender's ring is empty; whether it is when the time is over.
-    fn drain(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<bool> {
+    fn drain(&self, py: Python<'_>, deadline: Deadline) -> PyResult<bool> {
         loop {
-            let slice = left(deadline);
+            let slice = deadline.slice();
             if py.detach(|| self.step(|sender| sender.flush(slice))).map_err(raise)? {
                 return Ok(true);
             }
-            if is_over(deadline) {
+            if deadline.is_over() {
                 return Ok(false);
             }
             py.check_signals()?;
@@ -145,22 +144,6 @@ impl Port {
         let none = || ringway::Error::new(ErrorKind::Unsupported, &self.info.name, "the port sends nothing");
         step(lock(&self.sender).as_mut().ok_or_else(none)?)
     }
-}
-
-/// The length of the next wait.
-fn left(deadline: Option<Instant>) -> Duration {
-    deadline.map_or(SLICE, |d| d.saturating_duration_since(Instant::now()).min(SLICE))
-}
-
-fn is_over(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|d| Instant::now() >= d)
-}
-
-/// When a wait ends that begins now.
-fn deadline(timeout: Option<f64>) -> PyResult<Option<Instant>> {
-    let timeout = timeout.map(seconds).transpose()?;
-    // A time that no clock reaches is no end.
-    Ok(timeout.and_then(|t| Instant::now().checked_add(t)))
 }
 
 #[pymethods]
@@ -209,7 +192,7 @@ impl Port {
         if most == 0 {
             return Err(PyValueError::new_err("a burst has a frame at least"));
         }
-        let burst = self.wait(py, most, deadline(timeout)?)?;
+        let burst = self.wait(py, most, Deadline::after(timeout)?)?;
         Ok(burst.unwrap_or_else(|| Burst::new(Frames::default())))
     }
 
@@ -218,7 +201,7 @@ impl Port {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Burst>> {
-        self.wait(py, self.burst, None)
+        self.wait(py, self.burst, Deadline::NEVER)
     }
 
     /// Sends a frame, an iterable of frames, a burst, or the rows of an array of uint8, each as far as `lengths` says.
@@ -234,14 +217,14 @@ impl Port {
         timeout: Option<f64>,
         flush: bool,
     ) -> PyResult<usize> {
-        let deadline = deadline(timeout)?;
+        let deadline = Deadline::after(timeout)?;
         let frames = Outgoing::of(frames, lengths)?;
         py.detach(|| self.step(|sender| sender.check(&frames))).map_err(raise)?;
         let mut at = 0;
         while at < frames.len() {
-            let slice = left(deadline);
+            let slice = deadline.slice();
             at = py.detach(|| self.step(|sender| sender.send(&frames, at, slice))).map_err(raise)?;
-            if is_over(deadline) {
+            if deadline.is_over() {
                 return Ok(at);
             }
             py.check_signals()?;
@@ -255,7 +238,7 @@ impl Port {
     /// Waits until the other side has taken all frames that were sent, for `timeout` seconds or for ever; whether it has.
     #[pyo3(signature = (timeout=None))]
     fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
-        self.drain(py, deadline(timeout)?)
+        self.drain(py, Deadline::after(timeout)?)
     }
 
     /// Closes the port. Views of its frames stay good.
@@ -337,18 +320,4 @@ impl Port {
     fn __repr__(&self) -> String {
         format!("<Port {}>", self.info.name)
     }
-}
-
-/// Counters as a dict.
-pub(crate) fn counters<'py>(py: Python<'py>, of: &Counters) -> PyResult<Bound<'py, PyDict>> {
-    let (all, drops) = (PyDict::new(py), PyDict::new(py));
-    for (reason, count) in of.reasons() {
-        drops.set_item(reason.name(), count)?;
-    }
-    all.set_item("frames_in", of.frames_in)?;
-    all.set_item("frames_out", of.frames_out)?;
-    all.set_item("bytes_out", of.bytes_out)?;
-    all.set_item("syncs", of.syncs)?;
-    all.set_item("drops", drops)?;
-    Ok(all)
 }

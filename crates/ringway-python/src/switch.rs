@@ -8,8 +8,8 @@ use pyo3::types::PyDict;
 use ringway::switch::{Module, PortAccess, SwitchSpec};
 use ringway::{Error, ErrorKind};
 
+use crate::counters::counters;
 use crate::errors::{raise, seconds};
-use crate::port::counters;
 
 /// The names of all switches.
 #[pyfunction]
