@@ -206,11 +206,9 @@ fn a_program_is_watched_until_it_ends() {
     let sender = start(&["pkt-gen", "-i", "null:", "-f", "tx", "-R", "1M"]);
     sender.wait_said("null:", 1);
     let pid = sender.pid().to_string();
-    let watch =
+    let mut watch =
         start(&["prof", "live", "--pid", &pid, "--packets", "port=null:", "--interval", "0.3", "--json"]);
-    while watch.said().lines().filter(|line| line.starts_with('{')).count() < 3
-        && !watch.said().contains("refused")
-    {
+    while watch.running() && watch.said().lines().filter(|line| line.starts_with('{')).count() < 3 {
         std::thread::yield_now();
     }
     drop(sender);
@@ -246,6 +244,10 @@ fn lines_of_a_watch_stand_below_their_heads() {
     assert!(unit.starts_with("ticks (TSC") || unit.starts_with("cycles"), "{unit}");
     assert!(head.contains(" BUSY ") && head.contains(" TX ") && head.ends_with("samples"), "{head}");
     assert_eq!((first.len(), second.len()), (head.len(), head.len()), "{ended:?}");
+    let watch = start(&["prof", "live", "--pid", &pid, "--interval", "600"]);
+    watch.wait_said("prof: tier", 1);
+    let ended = watch.interrupt();
+    assert_eq!((ended.code, ended.stdout.lines().count()), (Some(0), 3), "{ended:?}");
     let text = run(&["prof", "live", "--pid", &pid, "--packets", "absent0"]).error(1).to_owned();
     assert!(text.contains("--packets absent0: nobody counts there"), "{text}");
     let text = run(&["prof", "live", "-n", "0"]).error(2).to_owned();

@@ -27,10 +27,6 @@ pub(super) struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Count packets by INTERFACE, port=NAME, switch=NAME or router=NAME; :tx behind it counts what leaves, :rx what comes; default: :tx
-    #[arg(long, value_name = "COUNTER")]
-    packets: Option<Counter>,
-
     /// Length of an interval
     #[arg(short, long, value_name = "SECONDS", default_value = "2", value_parser = durations::seconds)]
     interval: f64,
@@ -66,7 +62,7 @@ const PAGE: u32 = 20;
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let groups = groups(args.groups.as_deref().unwrap_or(args.target.groups()))?;
-    args.packets.as_ref().map(|counter| counter.begin(true)).transpose()?;
+    args.target.packets.as_ref().map(|counter| counter.begin(true)).transpose()?;
     let watch = Watch { args, groups, signals: stop::signals()?, clock: Clock::measure() };
     for line in 0..args.count.unwrap_or(u32::MAX) {
         let profile = match watch.interval(line == 0) {
@@ -99,16 +95,17 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// Samples one interval.
     fn interval(&self, is_first: bool) -> Result<Profile, Failure> {
-        let Args { target, packets, .. } = self.args;
+        let target = &self.args.target;
         let recorder = Recorder::start(&target.options(None))?;
         if is_first {
             note(&format!("prof: tier {}, {} Hz", recorder.tier(), target.frequency));
             recorder.notes().iter().for_each(|line| note(&format!("prof: {line}")));
         }
-        let before = packets.as_ref().and_then(Counter::read);
+        let before = target.packets.as_ref().and_then(Counter::read);
         let after = self.wait();
         let samples = recorder.stop();
-        let packets = packets
+        let packets = target
+            .packets
             .as_ref()
             .map(|counter| match (before, after) {
                 (Some(before), Some(after)) => Ok(counter.between(before, after)),
@@ -142,7 +139,7 @@ impl Watch<'_> {
         let mut last = None;
         loop {
             // A program that ends takes its ports along: their last count stands.
-            last = self.args.packets.as_ref().and_then(Counter::read).or(last);
+            last = self.args.target.packets.as_ref().and_then(Counter::read).or(last);
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() || self.signals.stopped() || self.args.target.is_gone() {
                 return last;
@@ -155,7 +152,7 @@ impl Watch<'_> {
         let found = self.groups.attribute(profile);
         let costs = Costs::from_attribution(&profile.about, self.groups.name(), &found);
         let seconds = profile.about.spent.elapsed_ns as f64 / 1e9;
-        let counts = self.args.packets.is_some();
+        let counts = self.args.target.packets.is_some();
         let head = line.is_multiple_of(PAGE).then(|| head(&costs, counts) + "\n");
         let text = head.unwrap_or_default() + &row(&costs, counts, seconds);
         let object = json!({

@@ -33,10 +33,6 @@ pub(super) struct Args {
     #[arg(value_name = "COMMAND", group = "target", last = true)]
     command: Vec<OsString>,
 
-    /// Count packets by INTERFACE, port=NAME, switch=NAME or router=NAME; :tx behind it counts what leaves, :rx what comes; default: :tx
-    #[arg(long, value_name = "COUNTER")]
-    packets: Option<Counter>,
-
     /// Record for so long; default: 10 seconds, and a command until it ends
     #[arg(short, long, value_name = "SECONDS", value_parser = durations::seconds)]
     time: Option<f64>,
@@ -71,7 +67,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(name) = &args.groups {
         groups(name)?;
     }
-    let before = args.packets.as_ref().map(|counter| counter.begin(args.command.is_empty())).transpose()?;
+    let before =
+        args.target.packets.as_ref().map(|counter| counter.begin(args.command.is_empty())).transpose()?;
     let signals = stop::signals()?;
     let conditions = Conditions::read();
     let clock = Clock::measure();
@@ -116,7 +113,7 @@ fn wait(args: &Args, mut held: Option<&mut Held>, signals: &Signals) -> Result<O
     let mut last = None;
     loop {
         // A command that ends takes its ports along: their last count stands.
-        last = args.packets.as_ref().and_then(Counter::read).or(last);
+        last = args.target.packets.as_ref().and_then(Counter::read).or(last);
         let ended = held.as_deref_mut().is_some_and(|held| !matches!(held.ended(), Ok(None)));
         let left = end.saturating_duration_since(Instant::now());
         if ended || args.target.is_gone() || left.is_zero() || signals.stopped() {
@@ -131,7 +128,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// The packets between two counts.
 fn packets(args: &Args, before: Option<u64>, after: Option<u64>) -> Result<Option<Packets>, Failure> {
-    let Some(counter) = &args.packets else { return Ok(None) };
+    let Some(counter) = &args.target.packets else { return Ok(None) };
     let after = after.ok_or_else(|| counter.uncounted())?;
     Ok(Some(counter.between(before.unwrap_or(0), after)))
 }

@@ -1,10 +1,12 @@
-//! What is sampled: options of `ringway prof record` and `live`.
+//! What is sampled, and what counts its packets: options of `ringway prof record` and `live`.
 
 use std::fs;
 
 use ringway_model::sample::{Options, Target};
 
-/// Threads, a process or CPUs.
+use super::counter::Counter;
+
+/// Threads, a process or CPUs, and the counter of their packets.
 #[derive(Debug, clap::Args)]
 pub(super) struct TargetArgs {
     /// Sample a process with all its threads, and what it starts
@@ -18,6 +20,10 @@ pub(super) struct TargetArgs {
     /// Sample CPUs with all that runs there; default: all CPUs
     #[arg(short, long, value_name = "CPU,...", value_delimiter = ',', group = "target")]
     cpu: Vec<u32>,
+
+    /// Count packets by INTERFACE, port=NAME, switch=NAME or router=NAME; :tx behind it counts what leaves, :rx what comes; default: :tx
+    #[arg(long, value_name = "COUNTER")]
+    pub(super) packets: Option<Counter>,
 
     /// Samples a second of each CPU; an odd number beats with no periodic work
     #[arg(short, long, value_name = "HZ", default_value_t = Options::FREQUENCY, value_parser = clap::value_parser!(u32).range(1..=20_000))]
