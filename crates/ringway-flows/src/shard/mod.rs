@@ -146,7 +146,7 @@ pub struct Shard {
     parked: [VecDeque<u32>; 2],
     /// By side: endpoints for whose segments there was no slot of a ring, the longest wait first.
     blocked: [VecDeque<u32>; 2],
-    /// Those have their turn.
+    /// `unblock` sends what waits, so its segments need not queue behind the others.
     is_unblocking: bool,
     /// Endpoints that wait for a hardware address.
     asking: VecDeque<u32>,
