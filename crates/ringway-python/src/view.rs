@@ -31,9 +31,10 @@ impl Frame {
         let frame = slf.get();
         let bytes = frame.frames.get(frame.index).unwrap_or_default();
         let len = ffi::Py_ssize_t::try_from(bytes.len()).unwrap_or(ffi::Py_ssize_t::MAX);
-        // SAFETY: `view` is Python's to fill. The bytes live as long as `Frames`, which nobody changes, and `slf` has a share of it for as
-        // long as it lives: the class is frozen. `PyBuffer_FillInfo` stores a reference to `slf` in the view, and refuses to give a
-        // view that may be written to, because of the 1.
+        // SAFETY: `view` is Python's to fill. The bytes live as long as `Frames`, whose places never change, and `slf` has a share of it for
+        // as long as it lives: the class is frozen. `PyBuffer_FillInfo` stores a reference to `slf` in the view, and refuses to give a
+        // view that may be written to, because of the 1. A process that shares the port's memory may write to the bytes meanwhile: Python
+        // reads them through a raw pointer, byte by byte, and relies on no value.
         let filled = unsafe {
             ffi::PyBuffer_FillInfo(view, slf.as_ptr(), bytes.as_ptr().cast_mut().cast(), len, 1, flags)
         };
