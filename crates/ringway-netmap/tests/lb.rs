@@ -24,13 +24,13 @@ const EARLY: u32 = 80;
 const FRAMES: u32 = 200;
 
 /// Frames sent at once, with a pause of a millisecond behind them.
-const BURST: u32 = 20;
+const BURST: u32 = 8;
 
 #[test]
 fn flows_are_balanced_over_pipes_without_a_loss() {
     let Some(bed) = Bed::new() else { return };
     let lb = compile("lb");
-    // Rings that bear a balancer that waits for a CPU for 200 ms.
+    // Rings that bear a balancer that waits for a CPU for half a second.
     let run = |words: &[&str]| {
         let mut command = bed.command(&lb, words);
         command.env("RINGWAY_NETMAP_SLOTS", "4096").env("RINGWAY_NETMAP_MEMORY", "512");
