@@ -31,7 +31,10 @@ pub(crate) struct Piece {
 }
 
 /// The bytes that were not acknowledged, or not sent.
+///
+/// The order of the fields is theirs in memory: an acknowledgement of a queue with one piece reads one line of a cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Queue {
     /// The number of the first byte of the first piece.
     base: u32,
@@ -57,6 +60,8 @@ pub(crate) struct Queue {
     count: u8,
     pieces: [Piece; PIECES],
 }
+
+const _: () = assert!(std::mem::offset_of!(Queue, pieces) + size_of::<Piece>() <= 64);
 
 impl Queue {
     /// An empty queue of a connection that goes on at `next`. `congestion` is the first window in bytes.

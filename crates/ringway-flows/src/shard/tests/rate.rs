@@ -136,17 +136,20 @@ fn flows_a_second() {
     }
 }
 
-/// The same work each time, for tools that count instructions.
+/// The same work each time, for tools that count instructions or lines of a cache: `RINGWAY_CONCURRENT` flows at a time.
 #[test]
 #[ignore = "it is for tools that count instructions"]
-fn twenty_thousand_flows() {
-    let mut bench = match std::env::var("RINGWAY_FLOWS").as_deref() {
-        Ok("ftp") => Bench::new(stories::ftp((1024, 1024)), 1000),
-        Ok("http-8k") => Bench::new(stories::http((8192, 8192)), 1000),
-        _ => Bench::new(stories::http((64, 64)), 1000),
+fn counted_work() {
+    let concurrent =
+        std::env::var("RINGWAY_CONCURRENT").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
+    let bundle = match std::env::var("RINGWAY_FLOWS").as_deref() {
+        Ok("ftp") => stories::ftp((1024, 1024)),
+        Ok("http-8k") => stories::http((8192, 8192)),
+        _ => stories::http((64, 64)),
     };
+    let mut bench = Bench::new(bundle, concurrent);
     let mut now = 0;
-    while bench.complete() < 20_000 {
+    while bench.complete() < 20_000.max(2 * concurrent) {
         now += 100_000;
         bench.round(now);
     }
