@@ -17,6 +17,7 @@ fn pages() -> Vec<PathBuf> {
     let files = |dir: PathBuf| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let mut pages: Vec<PathBuf> = files(root.clone())
         .chain(files(root.join("docs")))
+        .chain(files(root.join("docs/cookbook")))
         .chain(files(root.join("docs/design")))
         .chain(files(root.join("crates")).map(|dir| dir.join("README.md")))
         .filter(|file| file.extension().is_some_and(|ending| ending == "md") && file.is_file())

@@ -4,6 +4,7 @@
 //! docs/containers.md has a test of its own, `containers_page`.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod guide;
 mod help;
 mod how;
 mod page;
@@ -47,7 +48,8 @@ fn timed(page: &str, shown: &Shown, job: impl FnOnce()) {
     println!("{page}: {} ({:.1?})", shown.command, begun.elapsed());
 }
 
-/// Runs all commands of a page in order. Each of `special` has to be on the page, in the same order.
+/// Runs all commands of a page in order. Each of `special` has to be on the page, in the same order. Commands beside the others end by
+/// themselves, unless the page kills them.
 fn perform(stage: &Stage, page: &str, special: &[Special]) {
     let mut special = special.iter().peekable();
     let mut beside: Vec<(Shown, Running)> = Vec::new();
@@ -71,6 +73,9 @@ fn perform(stage: &Stage, page: &str, special: &[Special]) {
             }
             how => one(stage, page, &shown, how),
         });
+    }
+    for (shown, running) in beside {
+        judge(page, &shown, running.end());
     }
     let left: Vec<_> = special.map(|special| special.command).collect();
     assert!(left.is_empty(), "{page} does not show, or not in this order: {left:#?}");

@@ -16,10 +16,12 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// README.md, the pages of docs and the READMEs of the crates, sorted.
+/// README.md, the pages of docs and of the cookbook, and the READMEs of the crates, sorted.
 pub(crate) fn pages() -> Vec<String> {
     let names = |dir: &str| fs::read_dir(root().join(dir)).unwrap().map(|entry| entry.unwrap().file_name());
-    let docs = names("docs").map(|name| format!("docs/{}", name.to_str().unwrap()));
+    let docs = ["docs", "docs/cookbook"]
+        .into_iter()
+        .flat_map(|dir| names(dir).map(move |name| format!("{dir}/{}", name.to_str().unwrap())));
     let crates = names("crates").map(|name| format!("crates/{}/README.md", name.to_str().unwrap()));
     let all = docs.chain(crates).chain(["README.md".to_owned()]);
     let mut pages: Vec<_> = all.filter(|page| page.ends_with(".md") && root().join(page).is_file()).collect();

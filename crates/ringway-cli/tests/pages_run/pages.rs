@@ -1,4 +1,4 @@
-//! A test for each page: the machine, and how its commands are run that are no plain ones.
+//! A test for each page, but for the first ten minutes and the cookbook, which `guide` has: the machine, and how its commands are run that are no plain ones.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use crate::stage::{Stage, programs};
 use crate::{perform, perform_named};
 
 /// Pages that show commands; docs/containers.md has a test program of its own.
-const PAGES: [&str; 23] = [
+const PAGES: [&str; 39] = [
     "README.md",
     "crates/ringway-bench/README.md",
     "crates/ringway-cli/README.md",
@@ -20,6 +20,22 @@ const PAGES: [&str; 23] = [
     "docs/commands.md",
     "docs/configuration.md",
     "docs/containers.md",
+    "docs/cookbook/bad-network.md",
+    "docs/cookbook/bird-router.md",
+    "docs/cookbook/bridge-with-capture.md",
+    "docs/cookbook/containers.md",
+    "docs/cookbook/from-af-xdp.md",
+    "docs/cookbook/from-dpdk.md",
+    "docs/cookbook/from-libpcap.md",
+    "docs/cookbook/from-netmap.md",
+    "docs/cookbook/generator.md",
+    "docs/cookbook/monitoring.md",
+    "docs/cookbook/replay.md",
+    "docs/cookbook/share-an-interface.md",
+    "docs/cookbook/span-port.md",
+    "docs/cookbook/test-a-switch.md",
+    "docs/cookbook/vms.md",
+    "docs/first-ten-minutes.md",
     "docs/flows.md",
     "docs/library.md",
     "docs/modules.md",
