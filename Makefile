@@ -51,6 +51,7 @@ miri:
 lint:
 	@scripts/setup --fuzz
 	scripts/check-prose
+	scripts/book check
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy -p ringway-cli --no-default-features --all-targets -- -D warnings
@@ -147,8 +148,10 @@ test-package: package
 	$(CARGO) build -p ringway-cli
 	scripts/test-package --demo $(or $(CARGO_TARGET_DIR),target)/debug/ringway $(PACKAGES)
 
+# The reference of all crates in target/doc, and the book of all pages in target/book, with a look at each of its links.
 docs: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+	CARGO="$(CARGO)" scripts/toolchains book
 
 clean:
 	$(CARGO) clean
