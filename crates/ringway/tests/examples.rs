@@ -189,14 +189,15 @@ fn a_switch_forwards() {
 }
 
 #[test]
-fn the_program_of_readme_forwards_between_interfaces() {
+fn forward_moves_frames_between_interfaces() {
     let Some(lab) = new_pair() else { return };
     for end in ["eth0", "eth1"] {
         lab.veth(end, &format!("{end}-far")).unwrap();
         lab.run_napi(end).unwrap();
     }
     let mut command = Command::new("ip");
-    command.args(["netns", "exec", lab.name()]).arg(example("readme", &[]).get_program());
+    command.args(["netns", "exec", lab.name()]).arg(example("forward", &[]).get_program());
+    command.args(["ebpf:eth0", "ebpf:eth1"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let options = OpenOptions::new();
     let ports =
@@ -213,6 +214,6 @@ fn the_program_of_readme_forwards_between_interfaces() {
         }
         assert!(start.elapsed() < LIMIT, "no frame came through");
     }
-    let said = interrupted("readme", child);
+    let said = interrupted("forward", child);
     assert!(said.contains(" in, ") && said.contains("; "), "{said}");
 }

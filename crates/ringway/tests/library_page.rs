@@ -1,17 +1,10 @@
-//! The programs of README and of docs/library.md are examples, which the compiler has seen.
+//! The program of docs/library.md is an example, which the compiler has seen.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 /// The first program of a page.
 fn program(page: &str) -> &str {
     let (_, rest) = page.split_once("```rust\n").unwrap();
     rest.split_once("```\n").unwrap().0
-}
-
-#[test]
-fn the_first_program_of_readme_compiles_as_pasted() {
-    let readme = include_str!("../../../README.md");
-    let example = include_str!("../examples/readme.rs");
-    assert_eq!(program(readme), example, "README.md and examples/readme.rs differ");
 }
 
 #[test]
