@@ -9,6 +9,7 @@ use ringway_traffic::units::many;
 use serde_json::{Value, json};
 
 use crate::console::{Console, served};
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::{Json, LinkWait, Turns, Verbose};
 use crate::selection::Selection;
@@ -128,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             1 => "bridge needs two ports, -i was given once; name the other one with a second -i".into(),
             n => format!("bridge needs two ports, -i was given {n} times"),
         };
-        return Err(Failure::Usage(what));
+        return Err(Failure::Usage(errors::command::MISSING, what));
     };
     let signals = stop::signals()?;
     let console = args.json.console();
@@ -175,7 +176,7 @@ fn ways(bridge: &Bridge) -> Result<Vec<Way>, Failure> {
     if ways.is_empty() {
         let (a, b) = (&a.info().name, &b.info().name);
         let what = format!("nothing to forward from {a} to {b}; one port must receive and the other send");
-        return Err(Failure::Usage(what));
+        return Err(Failure::Usage(errors::ports::ONE_WAY, what));
     }
     Ok(ways)
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::bench::ProgressLine;
 use crate::console::{Console, note};
 use crate::durations::seconds;
+use crate::errors;
 use crate::failure::Failure;
 use crate::stop;
 use crate::words;
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     });
     progress.clear();
     closed?;
-    let outcome = outcome.map_err(|e| Failure::Other(e.to_string()))?;
+    let outcome = outcome.map_err(|e| Failure::Other(errors::testers::BENCHMARK, e.to_string()))?;
     file.write(&page::html(&outcome, &words::line()))?;
     if let Some(warning) = outcome.conditions.warning().filter(|_| args.json) {
         note(&format!("warning: {warning}"));
@@ -129,10 +130,10 @@ impl Drop for PageFile<'_> {
 }
 
 fn unwritable(path: &Path, why: &io::Error) -> Failure {
-    Failure::Other(format!(
-        "{}: the page can't be written: {why}; name another file with --out",
-        path.display()
-    ))
+    Failure::Other(
+        errors::files::UNWRITABLE,
+        format!("{}: the page can't be written: {why}; name another file with --out", path.display()),
+    )
 }
 
 fn summary(outcome: &Outcome) -> String {
@@ -159,16 +160,20 @@ fn summary(outcome: &Outcome) -> String {
 }
 
 fn verdict(outcome: &Outcome) -> Result<(), Failure> {
-    let refuse = |why: String| Err(Failure::Other(why));
+    use errors::{command::INTERRUPTED, testers};
+    let refuse = |code, why: String| Err(Failure::Other(code, why));
     if outcome.interrupted {
-        return refuse("interrupted: the results are incomplete".into());
+        return refuse(INTERRUPTED, "interrupted: the results are incomplete".into());
     }
     if let Some(p) = outcome.integrity.iter().find(|p| !p.integrity.is_intact()) {
-        return refuse(format!("{} at low load: {}", p.system, demo::sentence(&p.integrity)));
+        return refuse(
+            testers::DAMAGED,
+            format!("{} at low load: {}", p.system, demo::sentence(&p.integrity)),
+        );
     }
     match outcome.missing.iter().find(|m| m.is_failure() && m.runs == 0) {
-        Some(m) => refuse(format!("{} {}: {}", m.system, m.case, m.reason)),
-        None if !outcome.ok => refuse("nothing could be shown here".into()),
+        Some(m) => refuse(testers::BENCHMARK, format!("{} {}: {}", m.system, m.case, m.reason)),
+        None if !outcome.ok => refuse(testers::BENCHMARK, "nothing could be shown here".into()),
         None => Ok(()),
     }
 }

@@ -13,6 +13,7 @@ use ringway_watch::{metrics, routers, switches};
 use serde_json::{Value, json};
 
 use crate::console::note;
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::Json;
 use crate::{counters, router, stats, stop};
@@ -70,7 +71,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
         signals.stopped()
     };
-    let failed = |e| Failure::Other(format!("{address}: {e}; start the exporter again"));
+    let failed =
+        |e| Failure::Other(errors::command::LISTEN, format!("{address}: {e}; start the exporter again"));
     Server::new(listener, document).and_then(|mut server| server.serve(stopped)).map_err(failed)
 }
 
@@ -116,5 +118,5 @@ fn refused(address: SocketAddr, e: &io::Error) -> Failure {
         io::ErrorKind::PermissionDenied => "ports below 1024 need root; name a higher one with --listen",
         _ => "name another address with --listen",
     };
-    Failure::Other(format!("can't listen on {address}: {e}: {cure}"))
+    Failure::Other(errors::command::LISTEN, format!("can't listen on {address}: {e}: {cure}"))
 }

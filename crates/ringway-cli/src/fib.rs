@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 #[cfg(feature = "bench")]
 use crate::bench;
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::Json;
 
@@ -133,7 +134,10 @@ fn load(args: &LoadArgs) -> Result<(), Failure> {
         [family::<u32>("IPv4", &args.table.file, &text)?, family::<u128>("IPv6", &args.table.file, &text)?];
     let found: Vec<(String, Value)> = families.into_iter().flatten().collect();
     if found.is_empty() {
-        return Err(Failure::Other(format!("{} has no routes", args.table.file.display())));
+        return Err(Failure::Other(
+            errors::files::EMPTY,
+            format!("{} has no routes", args.table.file.display()),
+        ));
     }
     let lines: Vec<&str> = found.iter().map(|f| f.0.trim_end()).collect();
     let objects: Vec<&Value> = found.iter().map(|f| &f.1).collect();
@@ -197,7 +201,8 @@ struct Made<A: Walk> {
 }
 
 fn table<A: Walk>(file: &Path, text: &str) -> Result<Made<A>, Failure> {
-    let routes = text::table::<A>(text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+    let routes = text::table::<A>(text)
+        .map_err(|e| Failure::Other(errors::files::WRONG_CONTENT, format!("{}: {e}", file.display())))?;
     let (lines, start) = (routes.len(), Instant::now());
     let fib = Fib::build(Limits::for_routes(lines), routes).map_err(failure)?;
     let seconds = start.elapsed().as_secs_f64();
@@ -206,5 +211,5 @@ fn table<A: Walk>(file: &Path, text: &str) -> Result<Made<A>, Failure> {
 }
 
 fn failure(e: FibError) -> Failure {
-    Failure::Other(e.to_string())
+    Failure::Other(errors::files::WRONG_CONTENT, e.to_string())
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// What such a command says.
@@ -26,5 +27,5 @@ pub(crate) struct Words {
 }
 
 pub(crate) fn run() -> Result<(), Failure> {
-    Err(Failure::Usage(CURE.into()))
+    Err(Failure::Usage(errors::command::LEFT_OUT, CURE.into()))
 }

@@ -1,7 +1,7 @@
 //! The `ringway` command: it reads the command line, opens ports, starts loops and prints.
 //!
 //! Each command has a file or folder of its own, and `options` has the options that several commands share. Results go to standard
-//! output. With `--json` they are one JSON object, and all else goes to standard error. Errors are one line.
+//! output. With `--json` they are one JSON object, and all else goes to standard error. Errors are one line, with a number that `ringway explain` knows.
 //!
 //! | exit code | means |
 //! | --- | --- |
@@ -24,7 +24,9 @@ mod counters;
 mod demo;
 mod doctor;
 mod durations;
+mod errors;
 mod existing_names;
+mod explain;
 mod exporter;
 mod extcap;
 mod failure;
@@ -105,6 +107,7 @@ enum Command {
     #[command(flatten)]
     LeftOut(left_out::Command),
     Doctor(doctor::Args),
+    Explain(explain::Args),
     #[command(hide = true)]
     ManPages(man::Args),
 }
@@ -127,7 +130,8 @@ Examples:
   ringway pkt-gen -i 'pipe:x{1' -f tx -n 1M  # send in another
   ringway top                                # the rates of all ports, live
   ringway doctor                             # what works here, and the cure for what does not
-  ringway pkt-gen --help                     # options and examples of a command";
+  ringway pkt-gen --help                     # options and examples of a command
+  ringway explain E0102                      # cause and cure of an error by its number";
 
 fn main() -> ExitCode {
     completion::answer(Cli::command);
@@ -169,6 +173,7 @@ fn main() -> ExitCode {
         #[cfg(not(feature = "bench"))]
         Command::LeftOut(_) => left_out::run(),
         Command::Doctor(args) => doctor::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::ManPages(args) => args.run(Cli::command()),
     };
     match done {
@@ -179,7 +184,7 @@ fn main() -> ExitCode {
 }
 
 fn fail(e: &Failure) -> ExitCode {
-    console::note(&format!("ringway: {e}"));
+    errors::print(e.code(), &e.to_string());
     ExitCode::from(e.exit_code())
 }
 

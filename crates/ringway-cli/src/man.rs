@@ -8,6 +8,7 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 
+use crate::errors;
 use crate::failure::Failure;
 use crate::help::Item;
 
@@ -28,7 +29,10 @@ impl Args {
         command.build();
         let source = format!("Ringway {}", command.get_version().unwrap_or_default());
         pages(&command, None, &source, &self.directory).map_err(|e| {
-            Failure::Other(format!("{}: man pages can't be written: {e}", self.directory.display()))
+            Failure::Other(
+                errors::files::UNWRITABLE,
+                format!("{}: man pages can't be written: {e}", self.directory.display()),
+            )
         })
     }
 }

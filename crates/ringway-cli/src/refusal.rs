@@ -1,10 +1,10 @@
 //! What is wrong with a command line, on one line.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 
+use crate::errors;
 use crate::help;
 
 /// Prints help as it is, and what is wrong with a command line on one line.
@@ -16,7 +16,7 @@ pub(crate) fn refuse(e: &clap::Error) -> ExitCode {
     let words: Vec<String> = std::env::args_os().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let also = habit(&words).map_or_else(String::new, |cure| format!("; {cure}"));
-    let _ = writeln!(std::io::stderr(), "ringway: {}{also}; see --help", one_line(&e.to_string()));
+    errors::print(errors::command::of(e.kind()), &format!("{}{also}; see --help", one_line(&e.to_string())));
     ExitCode::from(2)
 }
 

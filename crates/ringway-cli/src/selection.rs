@@ -2,6 +2,7 @@
 
 use ringway::{ErrorKind, Filter, OpenOptions};
 
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::Raw;
 
@@ -27,7 +28,9 @@ impl Selection {
         let Some(expr) = &self.take else { return Ok(options) };
         match Filter::compile(expr) {
             Ok(filter) => Ok(options.take(filter)),
-            Err(e) if e.kind() == ErrorKind::Invalid => Err(Failure::Usage(format!("--take: {e}"))),
+            Err(e) if e.kind() == ErrorKind::Invalid => {
+                Err(Failure::Usage(errors::command::BAD_VALUE, format!("--take: {e}")))
+            }
             Err(e) => Err(e.into()),
         }
     }

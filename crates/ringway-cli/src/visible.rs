@@ -5,6 +5,7 @@ use std::path::Path;
 use ringway::pinned::{check_visible, root};
 use rustix::process::geteuid;
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// In a few words.
@@ -37,7 +38,7 @@ fn hidden() -> &'static str {
 pub(crate) fn check_seen() -> Result<(), Failure> {
     let what = "switches and routers are shown to root alone; run as root";
     if !sees_all() {
-        return Err(Failure::Other(what.into()));
+        return Err(Failure::Other(errors::switches::NOT_VISIBLE, what.into()));
     }
     Ok(check_visible()?)
 }

@@ -99,7 +99,7 @@ fn interrupted(args: &[&str], phase: Phase, told: Told) -> Ended {
     assert!(start.elapsed() < SOON, "{args:?}, {told:?}: {:?} after the signal", start.elapsed());
     assert_eq!(ended.code, Some(1), "{args:?}, {told:?}: {ended:?}");
     let last = ended.stderr.lines().last();
-    assert_eq!(last, Some("ringway: interrupted: the numbers are incomplete"), "{args:?}, {told:?}");
+    assert_eq!(last, Some("ringway: interrupted: the numbers are incomplete [E0008]"), "{args:?}, {told:?}");
     let left = left_by(pid);
     assert!(left.is_empty(), "{args:?}, {told:?}: {left:?}");
     ended

@@ -13,7 +13,9 @@ use support::{command, pipe, run, start, wait_open};
 fn help_names_every_command_and_has_examples() {
     let help = run(&["--help"]);
     assert_eq!(help.code, Some(0), "{help:?}");
-    for name in ["pkt-gen", "bridge", "capture", "extcap", "cni", "stats", "exporter", "top", "doctor"] {
+    for name in
+        ["pkt-gen", "bridge", "capture", "extcap", "cni", "stats", "exporter", "top", "doctor", "explain"]
+    {
         assert!(help.stdout.contains(&format!("  {name} ")), "{name}: {}", help.stdout);
         let own = run(&[name, "--help"]);
         assert_eq!(own.code, Some(0), "{own:?}");
@@ -53,7 +55,7 @@ fn is_here(words: &str) -> bool {
 
 #[test]
 fn help_fits_the_terminal() {
-    let names = "pkt-gen bridge capture extcap cni run switch router vale route apply export stats exporter top bench fib flows rfc2544 rfc2889 demo doctor";
+    let names = "pkt-gen bridge capture extcap cni run switch router vale route apply export stats exporter top bench fib flows rfc2544 rfc2889 demo doctor explain";
     let below = [
         "",
         "switch add",

@@ -95,7 +95,7 @@ def judge(command, code, out, err):
     if code == 0:
         return
     last = [line for line in (out + "\n" + err).splitlines() if line.strip()][-1:]
-    sentences = re.findall(r"^ringway: (.*)$", err, re.MULTILINE)
+    sentences = re.findall(r"^ringway: (.*?)(?: \[E\d{4}\])?$", err, re.MULTILINE)
     if code < 0 or code >= 128 or FACES_OF_A_CRASH.search(err) or not sentences:
         raise Failed("`%s` ended with code %d: %s" % (command, code, " ".join(last)[:300]))
     if RIGHTS.search(sentences[-1]):

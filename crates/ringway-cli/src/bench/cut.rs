@@ -20,7 +20,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
 use super::output::Shared;
-use crate::console::note;
+use crate::errors;
 use crate::failure::Failure;
 
 /// How long a suite has to end by itself.
@@ -32,7 +32,8 @@ const PRINTING: Duration = Duration::from_millis(300);
 /// Signals that SIGINT and SIGTERM stop. The suite that does not end then is cut short. A second signal does nothing.
 pub(super) fn watch(output: Shared) -> Result<Signals, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
-    let mut caught = catch(&stop).map_err(|e| Failure::Other(format!("signals can't be handled: {e}")))?;
+    let mut caught = catch(&stop)
+        .map_err(|e| Failure::Other(errors::command::SYSTEM, format!("signals can't be handled: {e}")))?;
     thread::spawn(move || {
         if caught.read_exact(&mut [0]).is_ok() {
             thread::sleep(GRACE);
@@ -59,14 +60,13 @@ fn cut_short(output: Shared) {
         let _ = printed.send(done); // nobody waits for ever
     });
     if let Ok(Err(e)) = over.recv_timeout(PRINTING) {
-        note(&format!("ringway: {e}"));
+        errors::print(e.code(), &e.to_string());
     }
     // Between here and the handlers of the program that begins, a signal would end the process.
     let ready = leftovers::shield();
     let e = ready.err().unwrap_or_else(|| Command::new("/proc/self/exe").args(["bench", "clean-up"]).exec());
-    note(&format!(
-        "ringway: interrupted, and what was made may be left behind until the next benchmark: {e}"
-    ));
+    let what = "interrupted, and what was made may be left behind until the next benchmark";
+    errors::print(errors::command::INTERRUPTED, &format!("{what}: {e}"));
     process::exit(1);
 }
 
@@ -78,5 +78,5 @@ pub(super) fn clean_up() {
 
 /// How a suite that was cut short ends.
 pub(super) fn interrupted() -> Failure {
-    Failure::Other("interrupted: the numbers are incomplete".into())
+    Failure::Other(errors::command::INTERRUPTED, "interrupted: the numbers are incomplete".into())
 }

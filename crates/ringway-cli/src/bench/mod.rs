@@ -16,6 +16,7 @@ use ringway_lab::Lab;
 
 use crate::console::note;
 use crate::durations::seconds;
+use crate::errors;
 use crate::failure::Failure;
 use help::{ALL, CONTAINERS, ENGINE, FLOWS, IO, L3, MEMIF, NETMAP, PCAP, TESTER, VALE};
 pub(crate) use help::{FIB, with_keys};
@@ -144,7 +145,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Suite::Flows(args) => flows(args),
         Suite::L3(args) => l3(args),
         Suite::Tester(args) => measure("tester", args, suite::tester::cases, |_| Vec::new()),
-        Suite::Side { words } => suite::sides::side(words).map_err(|e| Failure::Other(e.to_string())),
+        Suite::Side { words } => {
+            suite::sides::side(words).map_err(|e| Failure::Other(errors::testers::BENCHMARK, e.to_string()))
+        }
         Suite::CleanUp => {
             cut::clean_up();
             Err(cut::interrupted())
@@ -205,8 +208,9 @@ fn measure_with(
     let (case, only) = (args.case.clone(), args.only.clone());
     let options = Options { runs: args.runs, case, only, signals: signals.clone() };
     let lab = Lab::new();
-    let sides = SideCommand::this_program(&["bench", "side"])
-        .map_err(|e| Failure::Other(format!("this program's own place is unknown: {e}")))?;
+    let sides = SideCommand::this_program(&["bench", "side"]).map_err(|e| {
+        Failure::Other(errors::command::SYSTEM, format!("this program's own place is unknown: {e}"))
+    })?;
     let cases = cases(Bed::new(&lab, args.seconds, &signals).with_sides(&sides));
     check_names(&options, &cases)?;
     let report = suite::run_told(name, cases, &options, conditions, |event| output.hear(event));
@@ -222,7 +226,10 @@ fn check_names(options: &Options, cases: &[Case<'_>]) -> Result<(), Failure> {
     let (known_cases, known_systems) = suite::names(cases);
     let known = |what: &str, name: &str, names: &[&str]| match names.contains(&name) {
         true => Ok(()),
-        false => Err(Failure::Usage(format!("no {what} {name}; there are {}", names.join(", ")))),
+        false => Err(Failure::Usage(
+            errors::command::BAD_VALUE,
+            format!("no {what} {name}; there are {}", names.join(", ")),
+        )),
     };
     options.case.iter().try_for_each(|name| known("case", name, &known_cases))?;
     options.only.iter().try_for_each(|name| known("system", name, &known_systems))
@@ -233,8 +240,13 @@ fn verdict(report: &Report) -> Result<(), Failure> {
         return Err(cut::interrupted());
     }
     match report.failed() {
-        Some(m) => Err(Failure::Other(format!("{} {} failed: {}", m.case, m.system, m.reason))),
-        None if report.rows.is_empty() => Err(Failure::Other("nothing could be measured here".into())),
+        Some(m) => Err(Failure::Other(
+            errors::testers::BENCHMARK,
+            format!("{} {} failed: {}", m.case, m.system, m.reason),
+        )),
+        None if report.rows.is_empty() => {
+            Err(Failure::Other(errors::testers::BENCHMARK, "nothing could be measured here".into()))
+        }
         None => Ok(()),
     }
 }

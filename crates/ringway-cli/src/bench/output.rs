@@ -11,6 +11,7 @@ use ringway_bench::suite::{Event, table};
 
 use super::progress::ProgressLine;
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 use crate::words;
 
@@ -86,12 +87,12 @@ impl Output {
         match &self.json {
             Some(_) if self.console.json => write!(io::stdout(), "{}", report.to_json())?,
             Some(file) => fs::write(file, report.to_json())
-                .map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?,
+                .map_err(|e| Failure::Other(errors::files::UNWRITABLE, format!("{}: {e}", file.display())))?,
             None => {}
         }
         if let Some(Page { file, html }) = &self.page {
             fs::write(file, html(report, &words::line()))
-                .map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+                .map_err(|e| Failure::Other(errors::files::UNWRITABLE, format!("{}: {e}", file.display())))?;
         }
         self.closed?;
         Ok((self.remarks)(report).iter().try_for_each(|remark| self.console.line(remark))?)

@@ -8,6 +8,7 @@ use ringway_engine::Signals;
 use ringway_wire::pcapfile::{LINKTYPE_ETHERNET, Reader};
 
 use super::session::Capture;
+use crate::errors;
 use crate::failure::Failure;
 
 /// A capture file that is read once.
@@ -32,7 +33,7 @@ impl Recording {
         if reader.linktype() != LINKTYPE_ETHERNET {
             let found = reader.linktype();
             let what = format!("{name}: frames of link type {found}, not Ethernet; `tcpdump -r` prints them");
-            return Err(Failure::Other(what));
+            return Err(Failure::Other(errors::ports::FRAMES_OF_OTHER_LINKS, what));
         }
         Ok(Self { name, reader, stream, read: 0, bytes: 0 })
     }

@@ -6,6 +6,7 @@ use ringway::{OpenOptions, Port, RxFrame, Waiter, Wakeable};
 use ringway_engine::Signals;
 
 use super::session::{Capture, FLUSH};
+use crate::errors;
 use crate::failure::Failure;
 
 /// Longest sleep: so soon a signal is seen.
@@ -34,7 +35,7 @@ impl Live {
     pub(super) fn of(port: Port) -> Result<Self, Failure> {
         if port.rx.is_empty() {
             let what = format!("{}: nothing can be received on this port", port.info().name);
-            return Err(Failure::Usage(what));
+            return Err(Failure::Usage(errors::ports::ONE_WAY, what));
         }
         Ok(Self { port, whole: Vec::new() })
     }

@@ -16,6 +16,7 @@ use ringway_traffic::number;
 use ringway_wire::pcapfile::MAX_RECORD;
 
 use crate::console::{note, served};
+use crate::errors;
 use crate::failure::Failure;
 use crate::{counters, stop};
 pub(crate) use args::Args;
@@ -75,7 +76,7 @@ pub(crate) fn to_file(port: Port, filter: Option<Filter>, file: &Path, snaplen: 
 
 /// Refuses options that do not go together.
 fn check(args: &Args, to_stdout: bool) -> Result<(), Failure> {
-    let refused = |what: &str| Err(Failure::Usage(what.into()));
+    let refused = |what: &str| Err(Failure::Usage(errors::command::CONFLICT, what.into()));
     if to_stdout && args.json.json {
         return refused("-w - and --json both write to standard output; name a file after -w");
     }
@@ -88,7 +89,7 @@ fn check(args: &Args, to_stdout: bool) -> Result<(), Failure> {
         return refused(&format!("{}: this file is read; name another one after -w", to.display()));
     }
     if args.port.is_none() && args.read.is_none() {
-        return refused(&input_to_type(args.words.first()));
+        return Err(Failure::Usage(errors::command::MISSING, input_to_type(args.words.first())));
     }
     match args.words.first() {
         Some(word) if args.no_names > 0 && number::count(word).is_ok() => {

@@ -7,6 +7,7 @@ use std::path::Path;
 use ringway_wire::pcapfile::{PcapError, Writer};
 use ringway_wire::{TimeOfDay, parse};
 
+use crate::errors::files;
 use crate::failure::Failure;
 
 /// Lines for people, or a capture file.
@@ -58,9 +59,10 @@ impl From<PcapError> for Failure {
         match e {
             PcapError::Io { source, .. } if source.kind() == ErrorKind::BrokenPipe => Self::OutputClosed,
             PcapError::Io { call: "write", .. } => {
-                Self::Other(format!("{e}; make room, or write elsewhere with -w"))
+                Self::Other(files::UNWRITABLE, format!("{e}; make room, or write elsewhere with -w"))
             }
-            _ => Self::Other(e.to_string()),
+            PcapError::Io { .. } => Self::Other(files::UNREADABLE, e.to_string()),
+            _ => Self::Other(files::WRONG_CONTENT, e.to_string()),
         }
     }
 }

@@ -23,6 +23,7 @@ use ringway_lab::is_root;
 use serde_json::{Value, json};
 
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 use conf::{Conf, NEWEST, VERSIONS};
 use error::{Code, Error, Result};
@@ -60,7 +61,7 @@ pub(crate) fn run(_: &Args) -> std::result::Result<(), Failure> {
         Ok(result) => Ok(console.result("", &result)?),
         Err(e) => {
             console.result("", &e.object(&version))?;
-            Err(Failure::Other(e.message))
+            Err(Failure::Other(errors::switches::CONTAINER, e.message))
         }
     }
 }

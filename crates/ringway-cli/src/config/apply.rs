@@ -10,6 +10,7 @@ use super::carry_out::carry_out;
 use super::plan::Part;
 use super::{diff, existing, wanted};
 use crate::console::{Console, note};
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::{Bpffs, Json};
 
@@ -67,15 +68,22 @@ pub(crate) fn run(args: &Args, netns: Option<&str>) -> Result<(), Failure> {
 
 /// One run at a time: each would find half of what the other makes.
 fn lock() -> Result<File, Failure> {
-    let denied = || Failure::Other("there is no place for the lock of this command; run as root".into());
+    let denied = || {
+        Failure::Other(
+            errors::ports::DENIED,
+            "there is no place for the lock of this command; run as root".into(),
+        )
+    };
     let file = PrivateDir::make(run_directory().ok_or_else(denied)?)?.open_or_create("apply.lock")?;
-    file.lock().map_err(|e| Failure::Other(format!("waiting for another `ringway apply` failed: {e}")))?;
+    file.lock().map_err(|e| {
+        Failure::Other(errors::command::SYSTEM, format!("waiting for another `ringway apply` failed: {e}"))
+    })?;
     Ok(file)
 }
 
 fn done(part: &Part, dry_run: bool, netns: Option<&str>) -> Result<(), Failure> {
     match &part.obstacle {
-        Some(why) => Err(Failure::Other(why.clone())),
+        Some(why) => Err(Failure::Other(errors::switches::OBSTACLE, why.clone())),
         None if dry_run => Ok(()),
         None => carry_out(part, netns),
     }
@@ -97,9 +105,9 @@ fn conclude(
     }
     match names.is_empty() {
         true => Ok(()),
-        false => Err(Failure::Other(format!(
-            "not as the files say: {}; the lines above say why",
-            names.join(", ")
-        ))),
+        false => Err(Failure::Other(
+            errors::switches::NOT_APPLIED,
+            format!("not as the files say: {}; the lines above say why", names.join(", ")),
+        )),
     }
 }

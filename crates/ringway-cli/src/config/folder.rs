@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use ringway::ErrorKind;
 use ringway::dirs::PrivateDir;
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// A longer file is no configuration.
@@ -21,7 +22,10 @@ pub(super) struct File {
 impl File {
     /// What is wrong with the text at this byte, with the file and the line.
     pub(super) fn wrong(&self, at: usize, what: impl std::fmt::Display) -> Failure {
-        Failure::Other(format!("{}: {}", self.place(at), on_one_line(&what.to_string())))
+        Failure::Other(
+            errors::files::WRONG_CONTENT,
+            format!("{}: {}", self.place(at), on_one_line(&what.to_string())),
+        )
     }
 
     /// `FILE:LINE`.
@@ -49,14 +53,15 @@ pub(super) fn read(folder: &Path) -> Result<Vec<File>, Failure> {
     if names.is_empty() {
         let at = folder.display();
         let what = format!("{at}: no file in it ends in .toml; `ringway export > {at}/all.toml` writes one");
-        return Err(Failure::Other(what));
+        return Err(Failure::Other(errors::files::EMPTY, what));
     }
     names.iter().map(|name| one(&dir, name)).collect()
 }
 
 fn one(dir: &PrivateDir, name: &str) -> Result<File, Failure> {
     let path = dir.path().join(name);
-    let failed = |what: &str| Failure::Other(format!("{}: {what}", path.display()));
+    let failed =
+        |what: &str| Failure::Other(errors::files::UNREADABLE, format!("{}: {what}", path.display()));
     let mut text = String::new();
     let read = dir.read_file(name)?.take(MOST + 1).read_to_string(&mut text);
     read.map_err(|e| failed(&format!("reading it failed: {e}; it has to be a text in UTF-8")))?;

@@ -8,6 +8,7 @@ mod text;
 
 use ringway::probe::{self, Backend, Check, Interface, Machine};
 
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::Json;
 use report::Report;
@@ -92,13 +93,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match report.obstacle(Backend::Packet) {
         Some(why) if !report.works() => {
             let cure = why.cure.as_deref().unwrap_or_default();
-            Err(Failure::Other(format!("no packet I/O works: {why}; {cure}")))
+            Err(Failure::Other(errors::ports::NO_PACKET_IO, format!("no packet I/O works: {why}; {cure}")))
         }
         _ => match report.fixed.iter().filter(|s| s.is_refused()).count() {
             0 => Ok(()),
-            n => {
-                Err(Failure::Other(format!("{n} of {} settings were refused; see above", report.fixed.len())))
-            }
+            n => Err(Failure::Other(
+                errors::ports::SETTINGS_REFUSED,
+                format!("{n} of {} settings were refused; see above", report.fixed.len()),
+            )),
         },
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use ringway::probe::{self, Fix, Interface};
 use serde_json::{Value, json};
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// How long a link gets to come back: drivers reset the device for most settings.
@@ -40,7 +41,7 @@ impl Set {
 pub(super) fn all(interface: &Interface) -> Result<Vec<Set>, Failure> {
     if let Some((port, pid)) = interface.ports.first() {
         let what = format!("--fix would change {} under pid {pid}, which has {port} open", interface.name);
-        return Err(Failure::Other(format!("{what}; end process {pid} first")));
+        return Err(Failure::Other(errors::ports::IN_USE, format!("{what}; end process {pid} first")));
     }
     let set = |fix: Fix| Set { refused: fix.apply().err().map(|e| e.to_string()), fix };
     let done: Vec<Set> = interface.fixes().into_iter().map(set).collect();

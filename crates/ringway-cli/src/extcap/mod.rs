@@ -13,6 +13,7 @@ use ringway_wire::pcapfile::MAX_RECORD;
 
 use crate::capture;
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 use source::Source;
 
@@ -88,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let Some(interface) = &args.extcap_interface else {
         let what = "nothing is asked for; type --extcap-interfaces, or -i PORT after `ringway capture`";
-        return Err(Failure::Usage(what.into()));
+        return Err(Failure::Usage(errors::command::MISSING, what.into()));
     };
     let source = Source::named(interface, &args.port)?;
     if args.extcap_dlts {

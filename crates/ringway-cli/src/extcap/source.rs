@@ -4,6 +4,7 @@ use ringway::switch::{Mirror, PortConf, Switch, VlanMode};
 use ringway::{OpenOptions, Port};
 
 use crate::console::note;
+use crate::errors;
 use crate::failure::Failure;
 
 /// The word with which all entries begin.
@@ -58,9 +59,10 @@ impl Source {
         let plain = |port| Opened { port, _mirror: None };
         match self {
             Self::Interface(name) => Ok(plain(OpenOptions::new().copy(true).open(name)?)),
-            Self::Named(name) if name.is_empty() => {
-                Err(Failure::Usage("no port is named; set the option Port, or type --port PORT".into()))
-            }
+            Self::Named(name) if name.is_empty() => Err(Failure::Usage(
+                errors::command::MISSING,
+                "no port is named; set the option Port, or type --port PORT".into(),
+            )),
             Self::Named(name) => Ok(plain(Port::open(name)?)),
             Self::Mirror { switch, port } => mirror(switch, port),
         }
@@ -68,7 +70,10 @@ impl Source {
 }
 
 fn unknown(entry: &str) -> Failure {
-    Failure::Usage(format!("{entry}: no such entry; `ringway extcap --extcap-interfaces` lists them"))
+    Failure::Usage(
+        errors::ports::NOT_FOUND,
+        format!("{entry}: no such entry; `ringway extcap --extcap-interfaces` lists them"),
+    )
 }
 
 /// Opens a port for copies, and asks the switch for them.
@@ -78,7 +83,7 @@ fn mirror(name: &str, port: &str) -> Result<Opened, Failure> {
     if let Some(other) = &conf.mirror {
         let what =
             format!("{name}:{port}: {} has its copies already; capture there, or end that mirror", other.to);
-        return Err(Failure::Other(what));
+        return Err(Failure::Other(errors::switches::MIRROR_TAKEN, what));
     }
     let to = format!("cap-{}", std::process::id());
     let copies = Port::open(&format!("{name}:{to}"))?;

@@ -11,6 +11,7 @@ use ringway_traffic::units::{bit_rate, duration, many, scaled};
 use serde_json::{Value, json};
 
 use super::source::Story;
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::Json;
 
@@ -37,7 +38,8 @@ Examples:
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let bundle = args.story.compile()?;
     // A plan that the schedule can't follow is an error of the file, too.
-    Plan::new(&bundle, Share::ALL).map_err(|why| Failure::Other(format!("{}: {why}", args.story.file)))?;
+    Plan::new(&bundle, Share::ALL)
+        .map_err(|why| Failure::Other(errors::flows::RUN_FAILED, format!("{}: {why}", args.story.file)))?;
     let peak = size::peak(&bundle);
     let object = json!({
         "file": args.story.file,

@@ -11,6 +11,7 @@ use ringway_wire::pcapfile::Reader;
 use serde_json::json;
 
 use crate::console::note;
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::Json;
 
@@ -62,11 +63,18 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let source =
         Source { name: "import", text: &imported.story, read: &|_| Err("no other files".to_owned()) };
     compile(&source, &compile::Options::default()).map_err(|errors| {
-        Failure::Other(format!("{name}: its story is wrong, which is a fault of Ringway: {errors}"))
+        Failure::Other(
+            errors::flows::FAULT,
+            format!("{name}: its story is wrong, which is a fault of Ringway: {errors}"),
+        )
     })?;
     if let Some(file) = &args.output {
-        fs::write(file, &imported.story)
-            .map_err(|why| Failure::Other(format!("{}: it can't be written: {why}", file.display())))?;
+        fs::write(file, &imported.story).map_err(|why| {
+            Failure::Other(
+                errors::files::UNWRITABLE,
+                format!("{}: it can't be written: {why}", file.display()),
+            )
+        })?;
     }
     conclude(args, &imported)
 }
@@ -83,9 +91,9 @@ fn refused(capture: &Path, why: Failed) -> Failure {
         Failed::File(why) => why.into(),
         Failed::Nothing(ref left) => {
             tell(left);
-            Failure::Other(format!("{}: {why}", capture.display()))
+            Failure::Other(errors::flows::NOTHING_IMPORTED, format!("{}: {why}", capture.display()))
         }
-        why => Failure::Other(format!("{}: {why}", capture.display())),
+        why => Failure::Other(errors::files::WRONG_CONTENT, format!("{}: {why}", capture.display())),
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::page::{self, Origin};
 use super::source::{Backlog, Seed, Story};
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::Json;
 use crate::{durations, words};
@@ -96,7 +97,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 pub(super) fn failure(file: &str, why: Failed<PcapError>) -> Failure {
     match why {
         Failed::Sink(why) => why.into(),
-        other => Failure::Other(format!("{file}: {other}")),
+        other => Failure::Other(errors::flows::RUN_FAILED, format!("{file}: {other}")),
     }
 }
 
@@ -110,5 +111,8 @@ pub(super) fn conclude(json: Json, report: &Report) -> Result<(), Failure> {
     let wrong = report.expectations.iter().filter(|outcome| !outcome.holds);
     let wrong: Vec<String> =
         wrong.map(|outcome| format!("{} ({})", outcome.expectation, outcome.measured)).collect();
-    Err(Failure::Other(format!("the file expects what does not hold: {}", wrong.join(", "))))
+    Err(Failure::Other(
+        errors::flows::EXPECTATION,
+        format!("the file expects what does not hold: {}", wrong.join(", ")),
+    ))
 }

@@ -22,6 +22,7 @@ use super::page::{self, Origin};
 use super::pcap::conclude;
 use super::source::{Backlog, Seed, Story};
 use crate::console::{Console, note, served};
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::{Json, LinkWait};
 use crate::{durations, stop, words};
@@ -113,7 +114,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if bundle.plan.loads.is_empty() && args.server.is_empty() {
         let what =
             "the file has no run, so nothing starts; add one, such as run { NAME rate 1 k flows/s for 10 s }";
-        return Err(Failure::Other(format!("{}: {what}", args.story.file)));
+        return Err(Failure::Other(errors::flows::NO_RUN, format!("{}: {what}", args.story.file)));
     }
     let gateways = [gateway(&args.client_gateway)?, gateway(&args.server_gateway)?];
     let signals = stop::signals()?;
@@ -180,7 +181,7 @@ fn gateway(addresses: &[IpAddr]) -> Result<Gateway, Failure> {
             let why = format!(
                 "{other} and {address} are two gateways of one family; give one of each side and family"
             );
-            return Err(Failure::Usage(why));
+            return Err(Failure::Usage(errors::command::CONFLICT, why));
         }
     }
     Ok(gateway)
@@ -201,17 +202,26 @@ fn sides(args: &Args) -> Result<Vec<Sides>, Failure> {
             let why = format!(
                 "interface {interface} holds a default route, and flows are for isolated laboratories"
             );
-            return Err(Failure::Usage(format!("{name}: {why}; choose another port")));
+            return Err(Failure::Usage(
+                errors::testers::PRODUCTION,
+                format!("{name}: {why}; choose another port"),
+            ));
         }
     }
     let twice = (1..names.len()).find(|at| names[..*at].contains(&names[*at]));
     if let Some(at) = twice {
-        return Err(Failure::Usage(format!("{}: the port is named twice; name each port once", names[at])));
+        return Err(Failure::Usage(
+            errors::command::BAD_VALUE,
+            format!("{}: the port is named twice; name each port once", names[at]),
+        ));
     }
     let pairs = args.both.len() / 2 + args.client.len() + args.server.len();
     if pairs > 1 && args.workers > 1 {
         let what = "--workers is for one port, or one pair of ports: of several, each has a worker";
-        return Err(Failure::Usage(format!("--workers {}: {what}; leave it out", args.workers)));
+        return Err(Failure::Usage(
+            errors::command::CONFLICT,
+            format!("--workers {}: {what}; leave it out", args.workers),
+        ));
     }
     let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
     // All at once: queues of one interface share its hook.

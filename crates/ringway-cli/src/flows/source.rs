@@ -11,6 +11,7 @@ use ringway_flows::run::stories;
 use ringway_flows::transport::Settings;
 
 use crate::console::note;
+use crate::errors;
 use crate::failure::Failure;
 
 /// A file of stories, and what the command line sets in it.
@@ -94,7 +95,7 @@ impl Story {
                 io::ErrorKind::InvalidData => "; a file of stories is text in UTF-8",
                 _ => "",
             };
-            Failure::Other(format!("{}: it can't be read: {why}{cure}", self.file))
+            Failure::Other(errors::files::UNREADABLE, format!("{}: it can't be read: {why}{cure}", self.file))
         })
     }
 
@@ -103,7 +104,10 @@ impl Story {
         let colours = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         note(if colours { errors.coloured() } else { errors.to_string() }.trim_end());
         let (count, file) = (errors.list.len(), &self.file);
-        Failure::Other(format!("{file}: {}", ringway_traffic::units::many(count as u64, "error")))
+        Failure::Other(
+            errors::flows::STORY,
+            format!("{file}: {}", ringway_traffic::units::many(count as u64, "error")),
+        )
     }
 }
 
@@ -118,12 +122,20 @@ pub(super) fn flow(bundle: &Bundle, wanted: Option<&str>) -> Result<usize, Failu
     let Some(wanted) = wanted else {
         return match names[..] {
             [_] => Ok(0),
-            _ => Err(Failure::Usage(format!("--flow is needed; flows: {}", names.join(", ")))),
+            _ => Err(Failure::Usage(
+                errors::command::MISSING,
+                format!("--flow is needed; flows: {}", names.join(", ")),
+            )),
         };
     };
     let story = |name: &str| name.split_once('(').map_or(name, |(story, _)| story) == wanted;
     let found = names.iter().position(|name| *name == wanted).or_else(|| names.iter().position(|n| story(n)));
-    found.ok_or_else(|| Failure::Usage(format!("--flow {wanted}: no such flow; flows: {}", names.join(", "))))
+    found.ok_or_else(|| {
+        Failure::Usage(
+            errors::command::BAD_VALUE,
+            format!("--flow {wanted}: no such flow; flows: {}", names.join(", ")),
+        )
+    })
 }
 
 #[cfg(test)]

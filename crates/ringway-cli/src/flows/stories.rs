@@ -3,6 +3,7 @@
 use ringway_flows::run::stories::{ALL, Shipped, find};
 use serde_json::{Value, json};
 
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::Json;
 
@@ -34,7 +35,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     };
     let names = || ALL.map(|story| story.name).join(", ");
     let story = find(name).ok_or_else(|| {
-        Failure::Usage(format!("{name}: no story that ships has this name; there are {}", names()))
+        Failure::Usage(
+            errors::command::BAD_VALUE,
+            format!("{name}: no story that ships has this name; there are {}", names()),
+        )
     })?;
     Ok(console.result(story.text.trim_end(), &json!({ "stories": [object(&story, true)] }))?)
 }

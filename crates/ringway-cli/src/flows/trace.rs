@@ -9,6 +9,7 @@ use ringway_wire::parse;
 use serde_json::{Value, json};
 
 use super::source::{Seed, Story, flow};
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::Json;
 
@@ -60,7 +61,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     };
     let report = virtual_time::run(bundle, &Options::default(), sink).map_err(|why| match why {
         Failed::Sink(never) => match never {},
-        other => Failure::Other(format!("{}: {other}", args.story.file)),
+        other => Failure::Other(errors::flows::RUN_FAILED, format!("{}: {other}", args.story.file)),
     })?;
     let ends = [("client", &report.flows[at].client), ("server", &report.flows[at].server)];
     let mut lines: Vec<String> = frames.iter().map(line).collect();
@@ -74,7 +75,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if is_complete(&report, at) {
         Ok(())
     } else {
-        Err(Failure::Other(format!("{name}: the flow is not complete")))
+        Err(Failure::Other(errors::flows::INCOMPLETE, format!("{name}: the flow is not complete")))
     }
 }
 

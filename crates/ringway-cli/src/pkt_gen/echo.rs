@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::session::Session;
 use super::{frames, meter};
+use crate::errors;
 use crate::failure::Failure;
 
 /// Requests per second when no rate is given.
@@ -23,13 +24,14 @@ pub(super) fn ping(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
     let (len, needed) = (spec.length, spec.minimum_tagged_length());
     if !template.is_tagged() {
         let what = format!("-l {len}: too short to tell answers apart; ping needs at least {needed} bytes");
-        return Err(Failure::Usage(what));
+        return Err(Failure::Usage(errors::ports::TOO_LONG, what));
     }
     if len > port.info().buf_size as usize {
         let size = port.info().buf_size;
-        return Err(Failure::Usage(format!(
-            "-l {len}: ping sends frames of one buffer; use {size} or fewer"
-        )));
+        return Err(Failure::Usage(
+            errors::ports::TOO_LONG,
+            format!("-l {len}: ping sends frames of one buffer; use {size} or fewer"),
+        ));
     }
     let pps = match args.rate {
         None => PING_PPS,
@@ -85,11 +87,17 @@ pub(super) fn pong(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
 fn both_ways(port: &Port) -> Result<(), Failure> {
     if port.rx.is_empty() || port.tx.is_empty() {
         let name = &port.info().name;
-        return Err(Failure::Usage(format!("{name}: ping and pong need a port that sends and receives")));
+        return Err(Failure::Usage(
+            errors::ports::ONE_WAY,
+            format!("{name}: ping and pong need a port that sends and receives"),
+        ));
     }
     Ok(())
 }
 
 fn no_limit() -> Failure {
-    Failure::Usage("-R max: ping needs a number of requests per second, such as -R 1k".into())
+    Failure::Usage(
+        errors::command::BAD_VALUE,
+        "-R max: ping needs a number of requests per second, such as -R 1k".into(),
+    )
 }

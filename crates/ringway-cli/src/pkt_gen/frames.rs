@@ -7,6 +7,7 @@ use ringway_traffic::range::{DEFAULT_PORT, EndpointRange, Order};
 use ringway_traffic::template::{FrameSpec, Template};
 
 use super::args::Args;
+use crate::errors;
 use crate::failure::Failure;
 
 /// The frames of the `thread`th thread, with stream number `stream`.
@@ -37,11 +38,15 @@ pub(super) fn spec(args: &Args, thread: u64, stream: u16) -> FrameSpec {
 
 /// The template of `spec`, if `port` can carry its frames.
 pub(super) fn template(spec: &FrameSpec, port: &Port) -> Result<Template, Failure> {
-    let template = Template::new(spec).map_err(|e| Failure::Usage(format!("-l, -s and -d: {e}")))?;
+    let template = Template::new(spec)
+        .map_err(|e| Failure::Usage(errors::command::BAD_VALUE, format!("-l, -s and -d: {e}")))?;
     let (len, max) = (template.len(), port.info().max_frame);
     if len > max as usize {
         let what = format!("{}: frames of {len} bytes, but the port carries {max}", port.info().name);
-        return Err(Failure::Usage(format!("{what}; choose a smaller -l or raise the MTU")));
+        return Err(Failure::Usage(
+            errors::ports::TOO_LONG,
+            format!("{what}; choose a smaller -l or raise the MTU"),
+        ));
     }
     Ok(template)
 }

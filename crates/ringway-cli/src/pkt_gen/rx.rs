@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::meter;
 use super::session::Session;
+use crate::errors;
 use crate::failure::Failure;
 
 pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
@@ -23,7 +24,7 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
                 format!("{name}: {}, but {has}; use -p {rings} or fewer", session.threads())
             }
         };
-        return Err(Failure::Usage(what));
+        return Err(Failure::Usage(errors::ports::ONE_WAY, what));
     }
     // Threads that each see a part of a stream would call the rest lost.
     let check = match (args.check, args.no_check, threads) {

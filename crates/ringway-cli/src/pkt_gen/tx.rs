@@ -8,6 +8,7 @@ use serde_json::json;
 use super::args::Args;
 use super::session::Session;
 use super::{frames, meter};
+use crate::errors;
 use crate::failure::Failure;
 
 pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
@@ -38,7 +39,7 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
     if unsent > 0 && !session.signals.stopped() {
         let name = &port.info().name;
         let what = format!("{name}: {} could not be sent; is the other side running?", many(unsent, "frame"));
-        return Err(Failure::Other(what));
+        return Err(Failure::Other(errors::ports::UNSENT, what));
     }
     Ok(())
 }
@@ -50,10 +51,13 @@ fn check_rings(session: &Session<'_>, port: &Port) -> Result<(), Failure> {
         return Ok(());
     }
     let has = many(rings as u64, "tx ring");
-    Err(Failure::Usage(match rings {
-        0 => format!("{name}: nothing can be sent on this port"),
-        _ => format!("{name}: {}, but {has}; use -p {rings} or fewer", session.threads()),
-    }))
+    Err(Failure::Usage(
+        errors::ports::ONE_WAY,
+        match rings {
+            0 => format!("{name}: nothing can be sent on this port"),
+            _ => format!("{name}: {}, but {has}; use -p {rings} or fewer", session.threads()),
+        },
+    ))
 }
 
 /// A sender for each thread, which share the frames and the rate.

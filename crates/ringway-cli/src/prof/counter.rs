@@ -8,6 +8,7 @@ use ringway_model::profile::Packets;
 use ringway_router::kernel::Outcome;
 use ringway_watch::{routers, switches};
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// A direction, as the counter's owner sees it.
@@ -72,7 +73,7 @@ impl Counter {
     /// Nobody counts, or not any more.
     pub(super) fn uncounted(&self) -> Failure {
         let what = "nobody counts there; name an interface of this network namespace, or a port, switch or router that you may read";
-        Failure::Other(format!("--packets {}: {what}", self.text))
+        Failure::Other(errors::counts::UNCOUNTED, format!("--packets {}: {what}", self.text))
     }
 
     /// The packets between two counts.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use ringway_model::group::{Groups, names, shipped};
 use ringway_model::profile::Profile;
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// Which functions make up a group.
@@ -28,7 +29,10 @@ impl GroupsArg {
 pub(super) fn groups(name: &str) -> Result<Groups, Failure> {
     let wrong = |what: &dyn std::fmt::Display| {
         let all: Vec<_> = names().collect();
-        Failure::Usage(format!("groups {name}: {what}; accepted: {}, or a file of rules", all.join(", ")))
+        Failure::Usage(
+            errors::command::BAD_VALUE,
+            format!("groups {name}: {what}; accepted: {}, or a file of rules", all.join(", ")),
+        )
     };
     match shipped(name) {
         Some(groups) => groups.map_err(|e| wrong(&e)),
@@ -38,14 +42,16 @@ pub(super) fn groups(name: &str) -> Result<Groups, Failure> {
 
 /// Reads a profile.
 pub(super) fn profile(path: &Path) -> Result<Profile, Failure> {
-    let failed = |what: &dyn std::fmt::Display| Failure::Other(format!("{}: {what}", path.display()));
-    let bytes = fs::read(path).map_err(|e| failed(&e))?;
-    Profile::read(&bytes).map_err(|e| failed(&e))
+    let failed =
+        |code, what: &dyn std::fmt::Display| Failure::Other(code, format!("{}: {what}", path.display()));
+    let bytes = fs::read(path).map_err(|e| failed(errors::files::UNREADABLE, &e))?;
+    Profile::read(&bytes).map_err(|e| failed(errors::files::WRONG_CONTENT, &e))
 }
 
 /// Writes what was made to its file.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|e| Failure::Other(format!("{}: {e}", path.display())))
+    fs::write(path, text)
+        .map_err(|e| Failure::Other(errors::files::UNWRITABLE, format!("{}: {e}", path.display())))
 }
 
 /// The option for a page.

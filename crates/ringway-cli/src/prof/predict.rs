@@ -12,6 +12,7 @@ use serde_json::json;
 use super::files::write;
 use super::sweep::value;
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 use crate::words;
 
@@ -55,8 +56,8 @@ Examples:
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let Some(file) = &args.file else { return of_paper(args.json) };
-    let of = |e: String| Failure::Other(format!("{}: {e}", file.display()));
-    let sweep = Sweep::load(file).map_err(Failure::Other)?;
+    let of = |e: String| Failure::Other(errors::files::WRONG_CONTENT, format!("{}: {e}", file.display()));
+    let sweep = Sweep::load(file).map_err(|e| Failure::Other(errors::files::WRONG_CONTENT, e))?;
     let found = match args.from[..] {
         [] => leave_one_out(&sweep),
         _ => from_part(&sweep, &args.from),

@@ -14,6 +14,7 @@ use ringway_tester::dut::{Backend, DutKind};
 
 use super::files::write;
 use crate::console::{Console, note};
+use crate::errors;
 use crate::failure::Failure;
 use crate::tester::device::{backends, kinds};
 use crate::tester::line::StatusLine;
@@ -66,12 +67,12 @@ Examples:
 const WARM_UP: Duration = Duration::from_millis(50);
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let cuts = cuts(args.dut).map_err(Failure::Usage)?;
+    let cuts = cuts(args.dut).map_err(|e| Failure::Usage(errors::command::BAD_VALUE, e))?;
     let point = Point { size: args.size, burst: args.burst, ..Point::default() };
-    point.check().map_err(Failure::Usage)?;
+    point.check().map_err(|e| Failure::Usage(errors::command::BAD_VALUE, e))?;
     let signals = stop::signals()?;
     let (conditions, clock) = (Conditions::read(), Clock::measure());
-    let failed = |e: Fault| Failure::Other(format!("{}: {e}", args.dut));
+    let failed = |e: Fault| Failure::Other(errors::testers::DEVICE_FAILED, format!("{}: {e}", args.dut));
     let backend = args.dut_backend.unwrap_or_default();
     let mut bed = Bed::new(args.dut, backend, 1, Cpus::default()).map_err(failed)?;
     let mut line = StatusLine::new();
@@ -82,7 +83,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let rounds = measure(&mut bed, cuts, &point, (args.rounds, length), &signals, tell).map_err(failed)?;
     line.clear();
     if rounds.is_empty() {
-        return Err(Failure::Other("it was stopped before the first round was over".into()));
+        return Err(Failure::Other(
+            errors::counts::NOTHING_MEASURED,
+            "it was stopped before the first round was over".into(),
+        ));
     }
     let about = About { device: args.dut, load: point.describe(), conditions, clock };
     let text = report::text(&about, &rounds);

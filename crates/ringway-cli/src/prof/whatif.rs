@@ -15,6 +15,7 @@ use serde_json::json;
 use super::files::{GroupsArg, profile, write};
 use super::sweep::value;
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 use crate::words;
 
@@ -97,7 +98,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let link = args.link.map(|bits| Link { bits: bits as f64 }).or(base.link);
     let serial = args.serial.max(0.0);
     let limits = Limits { cores: args.cores, serial, link, ..Limits::core(base.hz) };
-    let new = changed(&base.costs, &args.changes).map_err(Failure::Usage)?;
+    let new =
+        changed(&base.costs, &args.changes).map_err(|e| Failure::Usage(errors::command::BAD_VALUE, e))?;
     let rates = [&base.costs, &new].map(|costs| limits.rate(costs, base.size));
     let gains = ranking(&new, &limits, base.size);
     let text = text(&base, &new, rates, &gains);
@@ -142,8 +144,12 @@ fn text(base: &Base, new: &Costs, rates: [Rate; 2], gains: &[Gain]) -> String {
 fn base(args: &Args) -> Result<Base, Failure> {
     if let Some(size) = args.paper {
         let row = paper::SIZES.iter().find(|row| row.size == size);
-        let none =
-            || Failure::Usage(format!("the paper has no row of {size} bytes; it has 64, 512, 1024 and 1500"));
+        let none = || {
+            Failure::Usage(
+                errors::command::BAD_VALUE,
+                format!("the paper has no row of {size} bytes; it has 64, 512, 1024 and 1500"),
+            )
+        };
         let costs = row.ok_or_else(none)?.costs();
         return Ok(Base {
             costs,
@@ -157,7 +163,10 @@ fn base(args: &Args) -> Result<Base, Failure> {
         Some(file) => of_file(args, file),
         None => {
             let hz = args.hz.filter(|hz| *hz > 0).ok_or_else(|| {
-                Failure::Usage("--costs needs the ticks of a core a second, as --hz 2G".into())
+                Failure::Usage(
+                    errors::command::MISSING,
+                    "--costs needs the ticks of a core a second, as --hz 2G".into(),
+                )
             })?;
             let costs = Costs::new(args.costs.clone());
             Ok(Base { costs, hz: hz as f64, size: args.size, link: None, unit: "ticks".into() })
@@ -170,17 +179,25 @@ fn of_file(args: &Args, file: &Path) -> Result<Base, Failure> {
     let sweep = match Sweep::load(file) {
         Ok(sweep) => sweep,
         Err(_) if profile(file).is_ok() => return of_profile(args, &profile(file)?),
-        Err(e) => return Err(Failure::Other(e)),
+        Err(e) => return Err(Failure::Other(errors::files::WRONG_CONTENT, e)),
     };
     let found = results(&sweep);
     let at = |v: f64| found.iter().find(|m| (sweep.spec.swept.of(&m.point) / v - 1.0).abs() < 1e-3);
     let measured = args.at.map_or(found.first(), at);
     let name = file.display();
-    let none =
-        || Failure::Usage(format!("{name} has no such point; `ringway prof sweep {name}` shows the points"));
+    let none = || {
+        Failure::Usage(
+            errors::command::BAD_VALUE,
+            format!("{name} has no such point; `ringway prof sweep {name}` shows the points"),
+        )
+    };
     let measured = measured.ok_or_else(none)?;
-    let without =
-        || Failure::Other(format!("{name} has no groups; measure it with `ringway prof sweep --groups`"));
+    let without = || {
+        Failure::Other(
+            errors::counts::NO_COSTS,
+            format!("{name} has no groups; measure it with `ringway prof sweep --groups`"),
+        )
+    };
     let costs = measured.costs.clone().ok_or_else(without)?;
     let hz = sweep.clock.ticks_per_ns() * 1e9;
     Ok(Base { costs, hz, size: measured.point.size, link: None, unit: sweep.clock.unit() })
@@ -191,7 +208,10 @@ fn of_profile(args: &Args, profile: &Profile) -> Result<Base, Failure> {
     let found = ringway_model::table::Costs::of(profile, &rules);
     let costs = Costs::new(found.groups.iter().filter_map(|g| Some((g.group.clone(), g.ticks?))));
     if costs.is_empty() {
-        return Err(Failure::Other("the profile has no packets: record it with --packets".into()));
+        return Err(Failure::Other(
+            errors::counts::NO_COSTS,
+            "the profile has no packets: record it with --packets".into(),
+        ));
     }
     Ok(Base { costs, hz: found.hz, size: args.size, link: None, unit: found.unit })
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 use clap::{Args as _, Command, FromArgMatches};
 
 use super::args::Args;
+use crate::errors;
 use crate::failure::Failure;
 
 /// Options that make no sense in a file.
@@ -17,9 +18,11 @@ const NOT_HERE: [&str; 3] = ["config", "help", "version"];
 
 /// The options of a file as words of a command line.
 pub(super) fn words(path: &Path) -> Result<Vec<String>, Failure> {
-    let text =
-        fs::read_to_string(path).map_err(|e| Failure::Other(format!("--config {}: {e}", path.display())))?;
-    parse(&text).map_err(|wrong| Failure::Usage(format!("{}: {wrong}", path.display())))
+    let text = fs::read_to_string(path).map_err(|e| {
+        Failure::Other(errors::files::UNREADABLE, format!("--config {}: {e}", path.display()))
+    })?;
+    parse(&text)
+        .map_err(|wrong| Failure::Usage(errors::files::WRONG_CONTENT, format!("{}: {wrong}", path.display())))
 }
 
 /// The words, or all that is wrong, each with its line.

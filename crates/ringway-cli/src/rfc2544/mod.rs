@@ -34,6 +34,7 @@ use ringway_traffic::units::many;
 use serde_json::{Value, json};
 
 use crate::console::{Console, note};
+use crate::errors;
 use crate::failure::Failure;
 use crate::rfc2889;
 use crate::stop;
@@ -66,11 +67,12 @@ pub(crate) fn run(given: &Args) -> Result<(), Failure> {
             let file = config::words(path)?;
             // What follows the name of the command.
             let words = words::words().skip_while(|word| word != "rfc2544").skip(1);
-            with_file = config::merged(file, words).map_err(Failure::Usage)?;
+            with_file =
+                config::merged(file, words).map_err(|e| Failure::Usage(errors::command::BAD_VALUE, e))?;
             &with_file
         }
     };
-    let plan = Plan::new(args).map_err(Failure::Usage)?;
+    let plan = Plan::new(args).map_err(|e| Failure::Usage(errors::command::BAD_VALUE, e))?;
     if args.plan {
         return tell(&plan, args.shared.json);
     }
@@ -98,7 +100,7 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
         && let Some(why) =
             spec.ports.iter().find_map(|port| refuse(port)).filter(|_| !args.shared.allow_production)
     {
-        return Err(Failure::Other(why));
+        return Err(Failure::Other(errors::testers::PRODUCTION, why));
     }
     let conditions = Conditions::read();
     let self_test = match (&plan.self_test, plan.target.bed()) {
@@ -117,7 +119,9 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
         Target::Router(router, spec) => {
             let mac = |side: usize| {
                 let text = &spec.format.macs[side];
-                text.parse().map_err(|e| Failure::Usage(format!("MAC address '{text}': {e}")))
+                text.parse().map_err(|e| {
+                    Failure::Usage(errors::command::BAD_VALUE, format!("MAC address '{text}': {e}"))
+                })
             };
             let router = Router::open(router, [mac(0)?, mac(1)?])?;
             let spec = TestBedSpec { ports: router.ports(), ..spec.clone() };
@@ -162,7 +166,7 @@ impl Done {
 impl Run<'_> {
     /// Sees whether frames get through at all, and runs the trials.
     fn over_ports(self, mut bed: RealTestBed, format: &Format) -> Result<(), Failure> {
-        self.plan.check_sizes(bed.max_frame()).map_err(Failure::Usage)?;
+        self.plan.check_sizes(bed.max_frame()).map_err(|e| Failure::Usage(errors::ports::TOO_LONG, e))?;
         probe(&mut bed, self.plan)?;
         let ports = bed.describe();
         self.trials(&mut bed, ports, format)
@@ -172,7 +176,8 @@ impl Run<'_> {
     fn trials(self, bed: &mut dyn TestBed, ports: Served, format: &Format) -> Result<(), Failure> {
         let (args, plan) = (self.args, self.plan);
         let mut journal = match &args.journal {
-            Some(path) => Journal::open(path, &plan.identity(), &plan.settings).map_err(Failure::Other)?,
+            Some(path) => Journal::open(path, &plan.identity(), &plan.settings)
+                .map_err(|e| Failure::Other(errors::files::WRONG_CONTENT, e))?,
             None => Journal::none(),
         };
         if journal.left() > 0 {
@@ -250,10 +255,10 @@ fn probe(bed: &mut dyn TestBed, plan: &Plan) -> Result<(), Failure> {
         }
         if trial.rx == 0 {
             let why = nothing_came(&trial);
-            return Err(Failure::Other(format!(
-                "{}: none of {PROBE} frames came back; {why}",
-                plan.device()
-            )));
+            return Err(Failure::Other(
+                errors::testers::NOTHING_BACK,
+                format!("{}: none of {PROBE} frames came back; {why}", plan.device()),
+            ));
         }
     }
     Ok(())
@@ -302,16 +307,22 @@ fn verdict(ended: Result<(), Stop>, report: &Report, signals: &Signals) -> Resul
         Ok(()) => {}
         Err(Stop::Port(e)) => return Err(e.into()),
         Err(_) if signals.stopped() => {
-            return Err(Failure::Other("interrupted: the results are partial".into()));
+            return Err(Failure::Other(
+                errors::command::INTERRUPTED,
+                "interrupted: the results are partial".into(),
+            ));
         }
-        Err(stop) => return Err(Failure::Other(stop.to_string())),
+        Err(stop) => return Err(Failure::Other(errors::testers::STOPPED, stop.to_string())),
     }
     let mut missing =
         report.runs().flat_map(|(variant, r)| r.missing.iter().map(move |m| (variant.clone(), m)));
     match missing.next() {
         Some((variant, m)) => {
             let of = if variant.is_plain() { String::new() } else { format!(", {variant}") };
-            Err(Failure::Other(format!("{}, size {}{of}: {}", m.test, m.size, m.reason)))
+            Err(Failure::Other(
+                errors::testers::NO_RESULT,
+                format!("{}, size {}{of}: {}", m.test, m.size, m.reason),
+            ))
         }
         None => Ok(()),
     }
@@ -319,7 +330,8 @@ fn verdict(ended: Result<(), Stop>, report: &Report, signals: &Signals) -> Resul
 
 fn compare(before: &Path, after: &Path, json: bool) -> Result<(), Failure> {
     let read = |path: &Path| {
-        let fail = |why: String| Failure::Other(format!("{}: {why}", path.display()));
+        let fail =
+            |why: String| Failure::Other(errors::files::WRONG_CONTENT, format!("{}: {why}", path.display()));
         Report::from_json(&fs::read_to_string(path).map_err(|e| fail(e.to_string()))?).map_err(fail)
     };
     let diff = diff::diff(&read(before)?, &read(after)?);

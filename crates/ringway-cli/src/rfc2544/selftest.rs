@@ -10,6 +10,7 @@ use ringway_tester::dut::{Backend, DutKind, DutSpec};
 
 use super::dut::between;
 use crate::console::note;
+use crate::errors;
 use crate::failure::Failure;
 use crate::tester::device::Device;
 
@@ -79,7 +80,7 @@ fn over(spec: &TestBedSpec, settings: &Settings, signals: &Signals) -> Result<Se
     let ports = bed.describe();
     selftest::run(&mut bed, ports, settings, &mut || !signals.stopped()).map_err(|stop| match stop {
         Stop::Port(e) => e.into(),
-        stop => Failure::Other(format!("self-test: {stop}")),
+        stop => Failure::Other(errors::testers::STOPPED, format!("self-test: {stop}")),
     })
 }
 

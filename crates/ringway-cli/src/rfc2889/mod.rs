@@ -21,6 +21,7 @@ use ringway_tester::ports::refuse;
 use serde_json::Value;
 
 use crate::console::{Console, note};
+use crate::errors;
 use crate::failure::Failure;
 use crate::stop;
 use crate::tester::files::{Files, Served};
@@ -31,7 +32,7 @@ use plan::{Plan, Target, flush};
 use show::Show;
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let plan = Plan::new(args).map_err(Failure::Usage)?;
+    let plan = Plan::new(args).map_err(|e| Failure::Usage(errors::command::BAD_VALUE, e))?;
     let signals = stop::signals()?;
     let s = &plan.settings;
     match &plan.target {
@@ -41,11 +42,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         }
         Target::Ports(spec) => {
             if spec.ports.len() > MOST_PORTS {
-                return Err(Failure::Usage(format!("--ports takes {MOST_PORTS} ports at most")));
+                return Err(Failure::Usage(
+                    errors::command::BAD_VALUE,
+                    format!("--ports takes {MOST_PORTS} ports at most"),
+                ));
             }
             let refused = spec.ports.iter().find_map(|port| refuse(port));
             if let Some(why) = refused.filter(|_| !args.shared.allow_production) {
-                return Err(Failure::Other(why));
+                return Err(Failure::Other(errors::testers::PRODUCTION, why));
             }
             over_ports(args, &plan, s, &signals, spec)
         }
@@ -67,7 +71,7 @@ fn over_ports(
     spec: &TestBedSpec,
 ) -> Result<(), Failure> {
     let mut bed = RealTestBed::open(spec)?;
-    plan.check_sizes(bed.max_frame()).map_err(Failure::Usage)?;
+    plan.check_sizes(bed.max_frame()).map_err(|e| Failure::Usage(errors::ports::TOO_LONG, e))?;
     let ports = bed.describe();
     trials(args, plan, settings, signals, &mut bed, ports)
 }
@@ -146,12 +150,21 @@ fn verdict(ended: Result<(), Stop>, report: &Report) -> Result<(), Failure> {
     match ended {
         Ok(()) => {}
         Err(Stop::Port(e)) => return Err(e.into()),
-        Err(Stop::Interrupted) => return Err(Failure::Other("interrupted: the results are partial".into())),
-        Err(stop) => return Err(Failure::Other(stop.to_string())),
+        Err(Stop::Interrupted) => {
+            return Err(Failure::Other(
+                errors::command::INTERRUPTED,
+                "interrupted: the results are partial".into(),
+            ));
+        }
+        Err(stop) => return Err(Failure::Other(errors::testers::STOPPED, stop.to_string())),
     }
     match report.results.missing.first() {
-        Some(m) if m.what.is_empty() => Err(Failure::Other(format!("{}: {}", m.test, m.reason))),
-        Some(m) => Err(Failure::Other(format!("{}, {}: {}", m.test, m.what, m.reason))),
+        Some(m) if m.what.is_empty() => {
+            Err(Failure::Other(errors::testers::NO_RESULT, format!("{}: {}", m.test, m.reason)))
+        }
+        Some(m) => {
+            Err(Failure::Other(errors::testers::NO_RESULT, format!("{}, {}: {}", m.test, m.what, m.reason)))
+        }
         None => Ok(()),
     }
 }

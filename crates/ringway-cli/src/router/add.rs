@@ -11,6 +11,7 @@ use ringway_router::kernel::{BudgetLimits, Path, Rate, Spec};
 use super::rpf::Rpf6;
 use super::{background, start};
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 use crate::link;
 
@@ -142,7 +143,10 @@ impl Options {
     /// Makes the router of these members, or goes on with it where its process died.
     pub(crate) fn make(&self, name: &str, members: &[String], console: Console) -> Result<(), Failure> {
         if let Some(twice) = members.iter().enumerate().find(|(i, nic)| members[..*i].contains(nic)) {
-            return Err(Failure::Usage(format!("{}: named twice; name it once", twice.1)));
+            return Err(Failure::Usage(
+                errors::command::BAD_VALUE,
+                format!("{}: named twice; name it once", twice.1),
+            ));
         }
         if !self.foreground {
             let plain = members.is_empty() && *self == Self::default();

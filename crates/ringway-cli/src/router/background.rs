@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::bounded_log::shorten;
 use crate::console::{Console, note};
+use crate::errors;
 use crate::failure::Failure;
 
 /// Options that a child has and its parent has not.
@@ -45,7 +46,10 @@ pub(super) fn kept(name: &str) -> Result<(Vec<OsString>, Value), Failure> {
         let setup = files.setup();
         let what =
             format!("{name}: how its process was started is not known: {} is missing", setup.display());
-        Failure::Other(format!("{what}; `ringway router add {name}` goes on with it"))
+        Failure::Other(
+            errors::switches::SETUP_LOST,
+            format!("{what}; `ringway router add {name}` goes on with it"),
+        )
     };
     let setup = files.read_setup().map_err(|e| match e.kind() {
         ErrorKind::Denied => Failure::from(e),
@@ -60,7 +64,8 @@ pub(super) fn kept(name: &str) -> Result<(Vec<OsString>, Value), Failure> {
 /// Starts the process, where and as `setup` says; what it says when it is ready.
 pub(super) fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result<Value, Failure> {
     let files = Files::of(name)?;
-    let failed = |what: &str, e| Failure::Other(format!("{name}: {what} failed: {e}"));
+    let failed =
+        |what: &str, e| Failure::Other(errors::processes::NOT_STARTED, format!("{name}: {what} failed: {e}"));
     let (log, new) = files.open_log()?;
     shorten(&log).map_err(|e| failed("emptying its log", e))?;
     let exe = env::current_exe().map_err(|e| failed("finding the ringway command", e))?;
@@ -85,11 +90,14 @@ pub(super) fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result
             if new && !is_router(name) {
                 files.remove_log(); // all that it has is said here
             }
-            Err(Failure::Other(why.to_owned()))
+            Err(Failure::Other(errors::processes::BACKGROUND, why.to_owned()))
         }
         (None, Value::Null) => {
             let _ = child.wait();
-            Err(Failure::Other(format!("{name}: its process ended; {} says why", files.log().display())))
+            Err(Failure::Other(
+                errors::processes::BACKGROUND,
+                format!("{name}: its process ended; {} says why", files.log().display()),
+            ))
         }
         (None, ok) => Ok(ok),
     }

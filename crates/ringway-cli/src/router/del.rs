@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::end;
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 
 /// End a router: the kernel forwards all packets again
@@ -39,7 +40,7 @@ impl Del {
 
 /// Another process made the router just now.
 fn busy(name: &str) -> Failure {
-    Failure::Other(format!("{name}: it was made meanwhile; try again"))
+    Failure::Other(errors::switches::MADE_MEANWHILE, format!("{name}: it was made meanwhile; try again"))
 }
 
 /// Says that what was left of a switch or router is gone.

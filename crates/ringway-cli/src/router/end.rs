@@ -11,6 +11,7 @@ use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::lock;
+use crate::errors;
 use crate::failure::Failure;
 
 /// How long the process may take to end when asked to.
@@ -43,10 +44,13 @@ fn stuck(name: &str, lock: &Path) -> Failure {
         [] => "a process that can't be seen from here".into(),
         ref pids => pids.iter().map(|pid| lock::describe(*pid)).collect::<Vec<_>>().join(" and "),
     };
-    Failure::Other(format!(
-        "{name}: {who} has the lock on {lock_path}, and is not the process that controls the router; \
+    Failure::Other(
+        errors::processes::NOT_ENDED,
+        format!(
+            "{name}: {who} has the lock on {lock_path}, and is not the process that controls the router; \
          look at it with `fuser -v {lock_path}` or `lsof {lock_path}`, end it, and try again"
-    ))
+        ),
+    )
 }
 
 /// Asks the process to end, and kills it if it does not. The kernel's list of locks has the number of the
@@ -55,7 +59,10 @@ fn stuck(name: &str, lock: &Path) -> Failure {
 /// itself.
 fn stop(router: &Router, pid: u32) -> Result<(), Failure> {
     let failed = |e: std::io::Error| {
-        Failure::Other(format!("{}: ending process {pid} failed: {e}; run as root", router.name()))
+        Failure::Other(
+            errors::processes::NOT_ENDED,
+            format!("{}: ending process {pid} failed: {e}; run as root", router.name()),
+        )
     };
     let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
     let Ok(process) = pidfd_open(number, PidfdFlags::empty()) else { return Ok(()) }; // gone

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::of::Of;
 use super::words;
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 
 /// Show what becomes of packets to an address, and by which rule
@@ -32,7 +33,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        let flow = flow(&self.words).map_err(Failure::Usage)?;
+        let flow = flow(&self.words).map_err(|e| Failure::Usage(errors::command::BAD_VALUE, e))?;
         let sourced = flow.from.is_some();
         let answer = self.of.ask()?.ask(&Request::Get(flow))?;
         console.result(&describe(&answer, sourced), &answer)?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ringway_router::follow::Ask;
 use ringway_router::kernel::{Router, routers};
 
+use crate::errors;
 use crate::failure::Failure;
 use crate::visible::check_seen;
 
@@ -48,9 +49,12 @@ impl Of {
             [] => {
                 check_seen()?;
                 let what = "there is no router; `ringway router add r0` makes one";
-                Err(Failure::Other(what.into()))
+                Err(Failure::Other(errors::switches::NO_ROUTER, what.into()))
             }
-            several => Err(Failure::Usage(format!("name one of the routers: {}", several.join(", ")))),
+            several => Err(Failure::Usage(
+                errors::command::MISSING,
+                format!("name one of the routers: {}", several.join(", ")),
+            )),
         }
     }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::of::Of;
 use super::words;
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 
 /// Show prefixes and where the fast path sends their packets
@@ -35,8 +36,12 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        let within =
-            self.prefix.as_deref().map(within).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
+        let within = self
+            .prefix
+            .as_deref()
+            .map(within)
+            .transpose()
+            .map_err(|e| Failure::Usage(errors::command::BAD_VALUE, e.to_string()))?;
         let mut ask = self.of.ask()?;
         let mut out = std::io::BufWriter::new(std::io::stdout());
         let mut found = false;
@@ -48,7 +53,7 @@ impl Args {
         }
         out.flush()?;
         match within.filter(|_| !found) {
-            Some(prefix) => Err(Failure::Other(none(&prefix))),
+            Some(prefix) => Err(Failure::Other(errors::switches::NO_ROUTE, none(&prefix))),
             None => Ok(()),
         }
     }

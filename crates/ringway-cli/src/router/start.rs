@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::background::{CHILD, announce};
 use crate::console::{Console, note};
+use crate::errors;
 use crate::failure::Failure;
 use crate::stop;
 use crate::units::utc;
@@ -45,7 +46,7 @@ pub(super) fn run(
         Err(e) => return Err(e),
     };
     let told = if signals.stopped() {
-        Err(Failure::Other(format!("{name}: interrupted")))
+        Err(Failure::Other(errors::command::INTERRUPTED, format!("{name}: interrupted")))
     } else {
         tell(&object, report, console)
     };
@@ -87,9 +88,12 @@ fn begin(
     let orphan = left.is_some();
     if left.is_some_and(|router| *spec != Spec::default() && *spec != router.spec()) {
         let what = "the router that is there has other sizes or budgets, which stay as they were made";
-        return Err(Failure::Other(format!(
-            "{name}: {what}; leave out --tables, --groups and --budget, or remove it first (`ringway router del {name}`)"
-        )));
+        return Err(Failure::Other(
+            errors::switches::OTHER_SIZES,
+            format!(
+                "{name}: {what}; leave out --tables, --groups and --budget, or remove it first (`ringway router del {name}`)"
+            ),
+        ));
     }
     let (engine, warnings) = match orphan {
         true => Engine::take_over(name, options)?,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::background;
 use super::of::Named;
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 
 /// Compare the fast path's tables with the kernel's, and repair them; exit code 1 if they are not in sync then
@@ -41,7 +42,10 @@ impl Args {
         console.result(&describe(&answer), &answer)?;
         match answer["fib_in_sync"].as_bool() {
             Some(true) => Ok(()),
-            _ => Err(Failure::Other(format!("{name}: not in sync; its log says why"))),
+            _ => Err(Failure::Other(
+                errors::switches::OUT_OF_SYNC,
+                format!("{name}: not in sync; its log says why"),
+            )),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// What the dynamic linker gets to know.
@@ -52,7 +53,10 @@ fn locate(library: &str, dirs: &[PathBuf]) -> Result<PathBuf, Failure> {
 fn missing(library: &str, dirs: &[PathBuf]) -> Failure {
     let dirs: Vec<_> = dirs.iter().map(|d| d.display().to_string()).collect();
     let cure = "build it with `make all`, or name its directory in RINGWAY_LIB";
-    Failure::Other(format!("{library} is not in {}; {cure}", dirs.join(" or ")))
+    Failure::Other(
+        errors::processes::NO_LIBRARY,
+        format!("{library} is not in {}; {cure}", dirs.join(" or ")),
+    )
 }
 
 /// A directory in which the library of `dir` has all its names: that directory itself when it was installed so, else one in it,

@@ -17,6 +17,7 @@ use clap::ValueEnum;
 use ringway::PortName;
 
 use crate::console;
+use crate::errors;
 use crate::failure::Failure;
 
 /// Run an unmodified program on ports
@@ -106,10 +107,13 @@ fn mapped_twice(map: &[String]) -> Option<&str> {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let Some((name, rest)) = args.program.split_first() else {
-        return Err(Failure::Usage("name the program to run".into()));
+        return Err(Failure::Usage(errors::command::MISSING, "name the program to run".into()));
     };
     if let Some(name) = mapped_twice(&args.map) {
-        return Err(Failure::Usage(format!("--map gives {name} to two ports; name each interface once")));
+        return Err(Failure::Usage(
+            errors::command::CONFLICT,
+            format!("--map gives {name} to two ports; name each interface once"),
+        ));
     }
     let file = program::find(name)?;
     if program::check(&file)?.is_go {
@@ -129,7 +133,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     // It only returns when it failed; the program takes this process over, with its signals and exit code.
     let failed = command.exec();
-    Err(Failure::Other(format!("{}: cannot be started: {failed}", file.display())))
+    Err(Failure::Other(
+        errors::processes::NOT_STARTED,
+        format!("{}: cannot be started: {failed}", file.display()),
+    ))
 }
 
 /// What the library and the dynamic linker read.

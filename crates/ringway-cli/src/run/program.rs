@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{getegid, geteuid};
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// Scripts whose interpreter is a script, and so on: as deep as the kernel goes.
@@ -21,7 +22,12 @@ pub(super) fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let file = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| is_executable(file));
-    file.ok_or_else(|| Failure::Other(format!("{}: there is no such program in PATH", name.display())))
+    file.ok_or_else(|| {
+        Failure::Other(
+            errors::processes::NO_PROGRAM,
+            format!("{}: there is no such program in PATH", name.display()),
+        )
+    })
 }
 
 fn is_executable(file: &Path) -> bool {
@@ -41,7 +47,9 @@ pub(super) fn check(file: &Path) -> Result<Program, Failure> {
 }
 
 fn check_at(file: &Path, depth: u32) -> Result<Program, Failure> {
-    let refuse = |what: &str| Err(Failure::Other(format!("{}: {what}", file.display())));
+    let refuse = |what: &str| {
+        Err(Failure::Other(errors::processes::PROGRAM_REFUSED, format!("{}: {what}", file.display())))
+    };
     let Ok(mut open) = File::open(file) else {
         // One that may be run but not read is judged by its rights only.
         return if file.exists() {
@@ -93,10 +101,13 @@ fn check_rights(file: &Path) -> Result<(), Failure> {
         (.., true) => "file capabilities",
         _ => return Ok(()),
     };
-    Err(Failure::Other(format!(
-        "{}: it gains rights when it is started ({how}), and then no library is put under it; run it as a user who has them, such as root",
-        file.display()
-    )))
+    Err(Failure::Other(
+        errors::processes::PROGRAM_REFUSED,
+        format!(
+            "{}: it gains rights when it is started ({how}), and then no library is put under it; run it as a user who has them, such as root",
+            file.display()
+        ),
+    ))
 }
 
 /// The interpreter that the first line names, and the program that `env` starts.

@@ -8,6 +8,7 @@ use ringway_watch::{books, printable};
 use serde_json::{Value, json};
 
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 use crate::visible::none_listed;
 
@@ -23,11 +24,14 @@ pub(super) fn run(
     console.result(&text(&verdicts, verbose), &json!({ "ports": ports, "open": open }))?;
     match open {
         0 => Ok(()),
-        _ => Err(Failure::Other(format!(
-            "{open} of {} {} lost frames without a name: a fault of Ringway, please report it with `ringway stats --json`",
-            verdicts.len(),
-            if verdicts.iter().all(|v| v.books.pid.is_some()) { "ports" } else { "ports and switches" },
-        ))),
+        _ => Err(Failure::Other(
+            errors::counts::LOST,
+            format!(
+                "{open} of {} {} lost frames without a name: a fault of Ringway, please report it with `ringway stats --json`",
+                verdicts.len(),
+                if verdicts.iter().all(|v| v.books.pid.is_some()) { "ports" } else { "ports and switches" },
+            ),
+        )),
     }
 }
 

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::console::{Console, note};
 use crate::counters;
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::{Every, Json, Verbose};
 use crate::visible::{nobody_has_it, none_listed};
@@ -97,7 +98,7 @@ fn selected(args: &Args) -> Result<Vec<OpenPort>, Failure> {
         ports.retain(|p| p.name == *name || p.name == full);
         if ports.is_empty() {
             name.parse::<PortName>()?;
-            return Err(Failure::Other(format!("{name}: {}", nobody_has_it())));
+            return Err(Failure::Other(errors::counts::NOT_OPEN, format!("{name}: {}", nobody_has_it())));
         }
     }
     Ok(ports)

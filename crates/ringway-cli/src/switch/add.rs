@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::words::{bytes, duration, seconds};
 use crate::console::{Console, note};
+use crate::errors;
 use crate::failure::Failure;
 use crate::router::{add as router, port::join};
 
@@ -114,19 +115,24 @@ impl Add {
         if self.module == Decider::Router {
             if self.host || self.spec() != SwitchSpec::default() {
                 return Err(Failure::Usage(
+                    errors::command::CONFLICT,
                     "--slots, --rings, --buffers, --ageing, --quota and --host are for switches".into(),
                 ));
             }
             return self.router.make(&self.switch, &self.members, console);
         }
         if self.is_for_router() || self.router.names_path() {
-            return Err(Failure::Usage(format!(
-                "{} are for routers, --path is for SWITCH:IF: use `ringway router add` for a router",
-                router::NAMES
-            )));
+            return Err(Failure::Usage(
+                errors::command::CONFLICT,
+                format!(
+                    "{} are for routers, --path is for SWITCH:IF: use `ringway router add` for a router",
+                    router::NAMES
+                ),
+            ));
         }
         if self.host {
             return Err(Failure::Usage(
+                errors::command::CONFLICT,
                 "--host is for interfaces: name SWITCH:IF, such as vale0:eth1".into(),
             ));
         }
@@ -175,6 +181,7 @@ impl Add {
     fn add_nic(&self, switch: &str, interface: &str, console: Console) -> Result<(), Failure> {
         if self.spec() != SwitchSpec::default() || self.is_for_router() {
             return Err(Failure::Usage(
+                errors::command::CONFLICT,
                 "options are for making a switch; SWITCH:IF takes --host and --path only".into(),
             ));
         }
@@ -204,7 +211,7 @@ impl Add {
 impl Add {
     /// The same with the name of a router, as `ringway vale add` has it.
     fn add_member(&self, router: &str, interface: &str, console: Console) -> Result<(), Failure> {
-        let refused = |what: &str| Err(Failure::Usage(what.into()));
+        let refused = |what: &str| Err(Failure::Usage(errors::command::CONFLICT, what.into()));
         if self.router.names_path() {
             return refused(
                 "--path of a router is that of all its members: name it when you make the router",

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::names::SwitchName;
 use crate::console::Console;
+use crate::errors;
 use crate::failure::Failure;
 
 /// Show and change which addresses a switch knows
@@ -147,7 +148,7 @@ impl Del {
             let (switch, station) = (&self.of.switch, self.at.station);
             let what =
                 format!("{switch}: {station} is not known; `ringway switch fdb list {switch}` shows what is");
-            return Err(Failure::Other(what));
+            return Err(Failure::Other(errors::switches::NO_ADDRESS, what));
         }
         let object = json!({ "switch": self.of.switch, "mac": mac.to_string(), "vlan": vlan });
         console.result(&format!("{}: {} forgotten", self.of.switch, self.at.station), &object)?;

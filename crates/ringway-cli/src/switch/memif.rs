@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::names::{OnePort, PortOf};
 use crate::bounded_log::shorten;
 use crate::console::{Console, note};
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::Turns;
 use crate::{counters, stop};
@@ -137,7 +138,9 @@ impl Link {
 
 /// Serves a port in a process of its owner, and waits until it does; returns its number.
 pub(super) fn in_background(of: &PortOf, memif: &PortName, access: &PortAccess) -> Result<u32, Failure> {
-    let failed = |what: &str, e: std::io::Error| Failure::Other(format!("{of}: {what} failed: {e}"));
+    let failed = |what: &str, e: std::io::Error| {
+        Failure::Other(errors::processes::NOT_STARTED, format!("{of}: {what} failed: {e}"))
+    };
     let exe = env::current_exe().map_err(|e| failed("finding the ringway command", e))?;
     let memif = memif.to_string();
     let mut command = Command::new(exe);
@@ -164,7 +167,10 @@ pub(super) fn in_background(of: &PortOf, memif: &PortName, access: &PortAccess) 
         }
         (None, why) => {
             let _ = child.wait();
-            Err(Failure::Other(why.unwrap_or("the process that serves the port ended at once").to_owned()))
+            Err(Failure::Other(
+                errors::processes::BACKGROUND,
+                why.unwrap_or("the process that serves the port ended at once").to_owned(),
+            ))
         }
     }
 }
@@ -179,7 +185,9 @@ fn group_of(uid: u32) -> u32 {
 fn log(of: &PortOf) -> Result<Stdio, Failure> {
     let Some(dir) = run_directory() else { return Ok(Stdio::null()) };
     let log: File = PrivateDir::make(dir.join("memif"))?.append(&format!("{}.{}.log", of.switch, of.port))?;
-    shorten(&log).map_err(|e| Failure::Other(format!("{of}: emptying its log failed: {e}")))?;
+    shorten(&log).map_err(|e| {
+        Failure::Other(errors::files::UNWRITABLE, format!("{of}: emptying its log failed: {e}"))
+    })?;
     Ok(log.into())
 }
 

@@ -13,6 +13,7 @@ use super::memif::{MEMIF, Serve, in_background, memif};
 use super::names::{OnePort, PortOf};
 use super::set::{Said, Set, Show, find, print};
 use crate::console::{Console, note};
+use crate::errors;
 use crate::failure::Failure;
 use crate::router::port::leave;
 
@@ -76,12 +77,13 @@ impl Add {
         let name = self.ports.first().map_or("", |of| &of.switch);
         if self.ports.iter().any(|of| of.switch != name) {
             return Err(Failure::Usage(
+                errors::command::CONFLICT,
                 "name ports of one switch; run the command once for each switch".into(),
             ));
         }
         if self.memif.is_some() && self.ports.len() > 1 {
             let what = "--memif is for one port; run the command once for each port";
-            return Err(Failure::Usage(what.into()));
+            return Err(Failure::Usage(errors::command::CONFLICT, what.into()));
         }
         let switch = Switch::open(name)?;
         let access = self.to.access(PortAccess::default().mode);

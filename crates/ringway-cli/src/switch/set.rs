@@ -6,6 +6,7 @@ use super::access::{AccessOptions, access_keys, barrier, rights};
 use super::names::{OnePort, PortOf};
 use super::settings::{Settings, add_keys, describe};
 use crate::console::{Console, note};
+use crate::errors;
 use crate::failure::Failure;
 
 /// Change who may open a port, its VLANs, isolation, storm limits and mirror
@@ -50,7 +51,7 @@ pub(super) struct Show {
 impl Set {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         if !self.access.is_given() && !self.settings.is_given() {
-            return Err(Failure::Usage(
+            return Err(Failure::Usage(errors::command::MISSING,
                 "nothing to set: name --owner, --group, --mode, --vlan, --native, --isolated, --storm or --mirror".into(),
             ));
         }

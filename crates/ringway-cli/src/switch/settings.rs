@@ -3,6 +3,7 @@
 use ringway::switch::{Mirror, PortConf, StormLimits, VlanMode, VlanSet};
 use serde_json::{Value, json};
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// VLANs, isolation, storm limits and the mirror of a port.
@@ -50,6 +51,7 @@ impl Settings {
                 VlanMode::Trunk { native, .. } => *native = Some(vid),
                 _ => {
                     return Err(Failure::Usage(
+                        errors::command::CONFLICT,
                         "--native is for a port that is a trunk: add --vlan trunk:VIDS".into(),
                     ));
                 }

@@ -8,6 +8,7 @@ use super::names::PortOf;
 pub(crate) use super::settings::{storm, vid, vlan};
 pub(crate) use super::words::duration;
 use super::{memif, settings};
+use crate::errors;
 use crate::failure::Failure;
 
 /// The port that gets copies, or none.
@@ -40,7 +41,7 @@ pub(crate) fn check_port(name: &str) -> Result<(), String> {
 
 /// Has a process in the background join a port to a memif socket, as the owner of the port; returns its number.
 pub(crate) fn serve(switch: &str, port: &str, socket: &str, access: &PortAccess) -> Result<u32, Failure> {
-    let name = memif::memif(socket).map_err(Failure::Other)?;
+    let name = memif::memif(socket).map_err(|e| Failure::Other(errors::command::BAD_VALUE, e))?;
     let of = PortOf { switch: switch.to_owned(), port: port.to_owned() };
     // Nobody but root runs in root's group.
     let gid = access.gid.filter(|gid| *gid != 0 || access.uid == Some(0));

@@ -5,6 +5,7 @@ use ringway_tester::Fault;
 use ringway_tester::dut::{Backend, Dut, DutKind, DutSpec};
 use ringway_tester::trial::mix::Mix;
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// Longest packet of a link of the kernel.
@@ -39,8 +40,12 @@ impl Device {
     /// Sets it up.
     pub(crate) fn start(&self) -> Result<Dut, Failure> {
         Dut::start(self.kind, &self.spec).map_err(|e| match e {
-            Fault::Unavailable(why) => Failure::Other(format!("{} can't be had here: {why}", self.kind)),
-            Fault::Failed(why) => Failure::Other(format!("{}: {why}", self.kind)),
+            Fault::Unavailable(why) => {
+                Failure::Other(errors::testers::NO_DEVICE, format!("{} can't be had here: {why}", self.kind))
+            }
+            Fault::Failed(why) => {
+                Failure::Other(errors::testers::DEVICE_FAILED, format!("{}: {why}", self.kind))
+            }
         })
     }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::options::SharedArgs;
+use crate::errors;
 use crate::failure::Failure;
 
 /// Ports by name, and what serves them.
@@ -49,6 +50,9 @@ impl<'a> Files<'a> {
         if failed.is_empty() {
             return Ok(());
         }
-        Err(Failure::Other(format!("{}; the report on standard output has the results", failed.join("; "))))
+        Err(Failure::Other(
+            errors::files::UNWRITABLE,
+            format!("{}; the report on standard output has the results", failed.join("; ")),
+        ))
     }
 }

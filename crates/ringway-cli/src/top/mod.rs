@@ -16,6 +16,7 @@ use ratatui::crossterm::event::{self, Event};
 use ringway_engine::Signals;
 use ringway_watch::ports::Reading;
 
+use crate::errors;
 use crate::failure::Failure;
 use crate::options::Json;
 use crate::screen::{self, Screen};
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         let what = "top needs a terminal; use ringway top --once, or ringway stats --json";
-        return Err(Failure::Other(what.into()));
+        return Err(Failure::Other(errors::command::NO_TERMINAL, what.into()));
     }
     watch(&mut Screen::open()?, &mut state, &signals)?;
     Ok(())

@@ -64,7 +64,8 @@ const PORTS: [Special; 9] = [
     Special::plain("ringway doctor"),
 ];
 
-const FILES: [Special; 21] = [
+const FILES: [Special; 22] = [
+    Special::plain("ringway explain E0102"),
     Special::plain("ringway fib load routes.txt").before("echo '192.0.2.0/24 1' >routes.txt"),
     Special::plain("ringway fib lookup routes.txt 192.0.2.1"),
     Special::plain("ringway flows stories"),

@@ -7,13 +7,14 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod explained;
 mod generate;
 mod measure;
 mod ports;
 mod switches;
 mod watch;
 
-use support::run;
+use support::{is_numbered, run};
 
 /// Words of a command line, the exit code, and a phrase of the message.
 type Row<'a> = (&'a str, i32, &'a str);
@@ -28,7 +29,9 @@ fn fault(&(words, code, phrase): &Row<'_>) -> Option<String> {
     // '' stands for an empty word
     let args: Vec<&str> = words.split_whitespace().map(|word| word.trim_matches('\'')).collect();
     let ended = run(&args);
-    let one_line = ended.stderr.starts_with("ringway: ") && ended.stderr.lines().count() == 1;
+    let one_line = ended.stderr.starts_with("ringway: ")
+        && ended.stderr.lines().count() == 1
+        && is_numbered(&ended.stderr);
     let silent = ended.stdout.is_empty() || code == 1;
     let right = silent && ended.code == Some(code) && one_line && ended.stderr.contains(phrase);
     (!right).then(|| format!("{words}: {:?} instead of {code} {phrase:?}: {}", ended.code, ended.stderr))

@@ -212,10 +212,16 @@ impl Ended {
     /// The one line on standard error of a failed run.
     pub(crate) fn error(&self, code: i32) -> &str {
         assert_eq!(self.code, Some(code), "{self:?}");
-        assert!(self.stderr.starts_with("ringway: ") && self.stderr.ends_with('\n'), "{self:?}");
+        assert!(self.stderr.starts_with("ringway: ") && is_numbered(&self.stderr), "{self:?}");
         assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
         &self.stderr
     }
+}
+
+/// Whether the last line ends with the number of an error: `[E0102]`.
+pub(crate) fn is_numbered(said: &str) -> bool {
+    let number = said.strip_suffix("]\n").and_then(|said| said.rsplit_once(" [E"));
+    number.is_some_and(|(_, digits)| digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The commands below the one that has this help, but for `help`.

@@ -19,6 +19,7 @@ use ringway_tester::report::page::{folded, head, origin, section, table, whole};
 use ringway_tester::report::text::grouped;
 use ringway_traffic::units::{bit_rate, duration, many, scaled};
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// What a page says of its run beside the report.
@@ -39,7 +40,10 @@ pub(super) fn write(path: Option<&Path>, report: &Report, origin: &Origin) -> Re
     let Some(path) = path else { return Ok(()) };
     fs::write(path, html(report, origin)).map_err(|why| {
         let what = format!("{}: the page can't be written: {why}", path.display());
-        Failure::Other(format!("{what}; the report on standard output has the results"))
+        Failure::Other(
+            errors::files::UNWRITABLE,
+            format!("{what}; the report on standard output has the results"),
+        )
     })
 }
 

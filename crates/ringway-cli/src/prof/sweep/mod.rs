@@ -15,6 +15,7 @@ use ringway_tester::Fault;
 
 use super::files::write;
 use crate::console::{Console, note};
+use crate::errors;
 use crate::failure::Failure;
 use crate::stop;
 use crate::tester::line::StatusLine;
@@ -23,13 +24,13 @@ use crate::words;
 pub(super) use args::{Args, value};
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let spec = args.spec().map_err(Failure::Usage)?;
+    let spec = args.spec().map_err(|e| Failure::Usage(errors::command::BAD_VALUE, e))?;
     let signals = stop::signals()?;
     let mut sweep = begin(&args.file, spec, &signals)?;
     let measured = measure(&mut sweep, args, &signals);
     if sweep.runs.iter().all(Vec::is_empty) {
         measured?;
-        return Err(Failure::Other("nothing was measured".into()));
+        return Err(Failure::Other(errors::counts::NOTHING_MEASURED, "nothing was measured".into()));
     }
     show(args, &sweep)?;
     measured
@@ -39,18 +40,23 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 fn begin(file: &Path, spec: Option<Spec>, signals: &Signals) -> Result<Sweep, Failure> {
     let there = file.exists();
     let Some(mut spec) = spec else {
-        return if there { Sweep::load(file).map_err(Failure::Other) } else { Err(missing(file)) };
+        return if there {
+            Sweep::load(file).map_err(|e| Failure::Other(errors::files::WRONG_CONTENT, e))
+        } else {
+            Err(missing(file))
+        };
     };
     if there {
-        let old = Sweep::load(file).map_err(Failure::Other)?;
+        let old = Sweep::load(file).map_err(|e| Failure::Other(errors::files::WRONG_CONTENT, e))?;
         rates::keep(&mut spec, &old.spec);
         if old.spec == spec {
             return Ok(old);
         }
         let name = file.display();
-        return Err(Failure::Usage(format!(
-            "{name} has another sweep; name another file, or leave --dut out to go on"
-        )));
+        return Err(Failure::Usage(
+            errors::command::CONFLICT,
+            format!("{name} has another sweep; name another file, or leave --dut out to go on"),
+        ));
     }
     rates::find(&mut spec, signals)?;
     Ok(Sweep::new(spec, Conditions::read(), Clock::measure(), caches::sizes()))
@@ -58,9 +64,12 @@ fn begin(file: &Path, spec: Option<Spec>, signals: &Signals) -> Result<Sweep, Fa
 
 fn missing(file: &Path) -> Failure {
     let name = file.display();
-    Failure::Usage(format!(
-        "{name} is not there; for a new sweep name a device and what differs: --dut linux-forward --over size"
-    ))
+    Failure::Usage(
+        errors::files::UNREADABLE,
+        format!(
+            "{name} is not there; for a new sweep name a device and what differs: --dut linux-forward --over size"
+        ),
+    )
 }
 
 /// Measures what is missing. A stop is no failure: the sweep says that it is partial.
@@ -80,8 +89,13 @@ fn measure(sweep: &mut Sweep, args: &Args, signals: &Signals) -> Result<(), Fail
 
 fn failed(sweep: &Sweep, e: Fault) -> Failure {
     match e {
-        Fault::Unavailable(why) => Failure::Other(format!("{} can't be had here: {why}", sweep.spec.device)),
-        Fault::Failed(why) => Failure::Other(format!("{}: {why}", sweep.spec.device)),
+        Fault::Unavailable(why) => Failure::Other(
+            errors::testers::NO_DEVICE,
+            format!("{} can't be had here: {why}", sweep.spec.device),
+        ),
+        Fault::Failed(why) => {
+            Failure::Other(errors::testers::DEVICE_FAILED, format!("{}: {why}", sweep.spec.device))
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use ringway_model::rig::{Bed, Cpus, Length, measure};
 use ringway_model::sweep::{Point, Spec, Swept};
 use ringway_tester::Fault;
 
+use crate::errors;
 use crate::failure::Failure;
 
 /// Runs for the maximum.
@@ -20,12 +21,13 @@ pub(super) fn find(spec: &mut Spec, signals: &Signals) -> Result<(), Failure> {
     if spec.swept != Swept::Rate {
         return Ok(());
     }
-    let most = maximum(spec, signals).map_err(|e| Failure::Other(format!("{}: {e}", spec.device)))?;
+    let most = maximum(spec, signals)
+        .map_err(|e| Failure::Other(errors::testers::DEVICE_FAILED, format!("{}: {e}", spec.device)))?;
     for point in &mut spec.points {
         // In hundreds: the maximum is not known more exactly.
         point.offered = point.offered.map(|share| (share * most / 100.0).round().max(1.0) * 100.0);
     }
-    spec.check().map_err(Failure::Usage)
+    spec.check().map_err(|e| Failure::Usage(errors::command::BAD_VALUE, e))
 }
 
 /// Takes the rates of a sweep that was measured with the same shares.
