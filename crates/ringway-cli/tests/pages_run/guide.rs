@@ -119,15 +119,17 @@ fn containers() {
 
 #[test]
 fn vms() {
-    const QEMU: &str = "qemu-system-x86_64 -m 256 -nographic \
-        -netdev tap,id=net0,ifname=vm0,script=no,downscript=no -device virtio-net-pci,netdev=net0";
+    const QEMU: &str = "qemu-system-x86_64 -m 256 -nographic -nic tap,ifname=vm0,script=no,downscript=no";
     if let Some(program) = missing(&["qemu-system-x86_64"]) {
         return eprintln!("SKIP: docs/cookbook/vms.md: {program} is not installed");
     }
-    let shown: &str = "qemu-system-x86_64 -m 256 -nographic \
-        -netdev tap,id=net0,ifname=vm0,script=no,downscript=no -device virtio-net-pci,netdev=net0 &";
-    let special =
-        [Special::new(shown, Beside { command: QEMU, says: "SeaBIOS" }), Special::new("kill %1", Kills)];
+    let special = [
+        Special::new(
+            "qemu-system-x86_64 -m 256 -nographic -nic tap,ifname=vm0,script=no,downscript=no &",
+            Beside { command: QEMU, says: "SeaBIOS" },
+        ),
+        Special::new("kill %1", Kills),
+    ];
     recipe(&["eth1"], "vms", &special);
 }
 
