@@ -211,5 +211,9 @@ fn table<A: Walk>(file: &Path, text: &str) -> Result<Made<A>, Failure> {
 }
 
 fn failure(e: FibError) -> Failure {
-    Failure::Other(errors::files::WRONG_CONTENT, e.to_string())
+    let code = match e {
+        FibError::Os { .. } => errors::files::UNREADABLE,
+        _ => errors::files::WRONG_CONTENT,
+    };
+    Failure::Other(code, e.to_string())
 }
