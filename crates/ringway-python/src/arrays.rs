@@ -18,6 +18,17 @@ pub(crate) fn numbers<'py, const N: usize>(
     py.import("numpy")?.call_method1("frombuffer", (bytes, kind))
 }
 
+/// An array of so many numbers of `N` bytes, which `fill` writes. Nobody else has the array before it is over.
+pub(crate) fn filled<'py, const N: usize>(
+    py: Python<'py>,
+    len: usize,
+    kind: &str,
+    fill: impl FnOnce(&mut [[u8; N]]) -> PyResult<()>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let bytes = PyByteArray::new_with(py, len * N, |out| fill(out.as_chunks_mut().0))?;
+    py.import("numpy")?.call_method1("frombuffer", (bytes, kind))
+}
+
 /// An array of bytes with rows of `width`.
 pub(crate) fn rows<'py>(py: Python<'py>, bytes: &[u8], width: usize) -> PyResult<Bound<'py, PyAny>> {
     let count = bytes.len().checked_div(width).unwrap_or(0);

@@ -2,20 +2,19 @@
 
 use std::path::PathBuf;
 
-use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use ringway_fib::text;
 
+use crate::addresses::Addresses;
 use crate::arrays;
-use crate::table::{Table, address_rows, hop, prefix, wrong};
+use crate::table::{Table, hop, prefix, wrong};
 
 /// A prefix and the number of its next hop.
 type Route<'py> = (Bound<'py, PyAny>, u16);
 
 /// The class of one family.
 macro_rules! family {
-    ($(#[$doc:meta])* $name:ident, $address:ty, $addresses:ident) => {
+    ($(#[$doc:meta])* $name:ident, $address:ty) => {
         $(#[$doc])*
         #[pyclass(frozen, mapping, module = "ringway")]
         pub(crate) struct $name(Table<$address>);
@@ -74,12 +73,14 @@ macro_rules! family {
 
             /// The next hops of many addresses, as an array of uint16: 0 where there is no route.
             ///
-            /// The addresses are rows of bytes in network order. For IPv4 they may also be numbers in an array of uint32.
+            /// The addresses are rows of bytes in network order. For IPv4 they may also be numbers in an array of uint32. They are read
+            /// where they lie. Other threads run meanwhile: one that changes the array changes which addresses are looked up.
             fn lookup_array<'py>(&self, addresses: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
                 let py = addresses.py();
-                let all = $addresses(addresses)?;
-                let hops = py.detach(|| self.0.lookup(&all)).map_err(|e| wrong(&e))?;
-                arrays::numbers(py, hops.into_iter().map(u16::to_ne_bytes), "uint16")
+                let all = Addresses::of::<$address>(addresses)?;
+                arrays::filled(py, all.len::<$address>(), "uint16", |hops| {
+                    py.detach(|| self.0.lookup(&all, hops)).map_err(|e| wrong(&e))
+                })
             }
 
             /// All routes: a list of the text of each prefix with its next hop.
@@ -102,24 +103,10 @@ macro_rules! family {
 family!(
     /// Routes of IPv4: `Fib4([("10.0.0.0/8", 1)]).lookup("10.1.2.3")`.
     Fib4,
-    u32,
-    addresses4
+    u32
 );
 family!(
     /// Routes of IPv6: `Fib6([("2001:db8::/32", 1)]).lookup("2001:db8::1")`.
     Fib6,
-    u128,
-    address_rows
+    u128
 );
-
-/// Addresses of IPv4 from numbers or rows of bytes.
-fn addresses4(object: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    let Ok(numbers) = PyBuffer::<u32>::get(object) else { return address_rows(object) };
-    // The buffer's type does not tell the two orders of bytes apart.
-    if matches!(numbers.format().to_bytes(), [b'<' | b'>' | b'!', ..]) {
-        return Err(PyTypeError::new_err(
-            "numbers are in the order of this machine: use astype(numpy.uint32)",
-        ));
-    }
-    numbers.to_vec(object.py())
-}

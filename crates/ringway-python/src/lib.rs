@@ -8,17 +8,19 @@
 //! | `arrays`, `bytes` | arrays of numpy from numbers, bytes from objects of Python |
 //! | `filter` | tcpdump's expressions |
 //! | `frames` | the received frames of a burst, and the buffers that they lie in |
-//! | `view` | one frame as a buffer of Python: all unsafe code |
+//! | `view` | one frame as a buffer of Python: unsafe code |
 //! | `burst` | a burst as Python sees it |
 //! | `receive`, `outgoing`, `send` | both sides of a port, and the frames that a program sends |
-//! | `port` | ports |
+//! | `port` | ports: how they are opened, what waits, their counters |
 //! | `table`, `fib` | route lookup |
+//! | `addresses`, `words` | addresses of an array, and the memory that they lie in: unsafe code |
 //! | `switch` | switches |
 //!
 //! Python's lock is released where a call waits, moves frames or looks addresses up. Code that has it released holds the locks of one side
 //! of a port, and never asks for Python's lock: so no two threads wait for each other.
 #![deny(unsafe_code)]
 
+mod addresses;
 mod arrays;
 mod burst;
 mod bytes;
@@ -35,6 +37,7 @@ mod send;
 mod switch;
 mod table;
 mod view;
+mod words;
 
 use pyo3::prelude::*;
 

@@ -2,13 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use ringway_fib::{Fib, FibError, Limits, NextHop, Prefix, Reader, Walk};
 
-/// Addresses that are looked up in one view of the table.
-const BURST: usize = 4096;
+use crate::addresses::Addresses;
+
+/// Addresses that are looked up in one view of the table. They and their answers stay in the first cache.
+const BURST: usize = 1024;
 
 /// A table, and readers for the threads that look up in it.
 pub(crate) struct Table<A> {
@@ -45,25 +46,6 @@ pub(crate) fn address<A: Walk>(object: &Bound<'_, PyAny>) -> PyResult<A> {
     A::parse(&text).ok_or_else(|| PyValueError::new_err(format!("{text} is no address of this family")))
 }
 
-/// Addresses from an array of bytes, one a row, in network order.
-pub(crate) fn address_rows<A: Walk>(object: &Bound<'_, PyAny>) -> PyResult<Vec<A>> {
-    let width = usize::from(A::BITS / 8);
-    let wrong = || {
-        PyTypeError::new_err(format!(
-            "addresses are rows of {width} bytes, or numbers in an array of uint32 for IPv4"
-        ))
-    };
-    let buffer = PyBuffer::<u8>::get(object).map_err(|_| wrong())?;
-    if buffer.dimensions() != 2 || buffer.shape().get(1) != Some(&width) {
-        return Err(wrong());
-    }
-    let bytes = buffer.to_vec(object.py())?;
-    Ok(object.py().detach(|| {
-        let key = |row: &[u8]| row.iter().fold(0u128, |key, &byte| key << 8 | u128::from(byte));
-        bytes.chunks_exact(width).map(|row| A::of_key(key(row) << (128 - A::BITS))).collect()
-    }))
-}
-
 impl<A: Walk> Table<A> {
     /// A table of these routes, for `capacity` of them at least.
     pub(crate) fn build(
@@ -83,19 +65,22 @@ impl<A: Walk> Table<A> {
         work(&mut self.fib.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The next hops of many addresses, 0 where there is no route.
-    pub(crate) fn lookup(&self, addresses: &[A]) -> Result<Vec<u16>, FibError> {
+    /// The next hops of many addresses, 0 where there is no route. `hops` has a place for the bytes of each.
+    pub(crate) fn lookup(&self, addresses: &Addresses, hops: &mut [[u8; 2]]) -> Result<(), FibError> {
         let free = || self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = free().pop();
         let mut reader = match idle {
             Some(reader) => reader,
             None => self.with(|fib| fib.reader())?,
         };
-        let mut hops = vec![0; addresses.len()];
-        for (addresses, hops) in addresses.chunks(BURST).zip(hops.chunks_mut(BURST)) {
-            reader.view().lookup_burst(addresses, hops);
+        let (mut keys, mut found) = (vec![A::of_key(0); BURST], [0; BURST]);
+        for (number, hops) in hops.chunks_mut(BURST).enumerate() {
+            let (keys, found) = (&mut keys[..hops.len()], &mut found[..hops.len()]);
+            addresses.read(number * BURST, keys);
+            reader.view().lookup_burst(keys, found);
+            hops.iter_mut().zip(found).for_each(|(hop, found)| *hop = found.to_ne_bytes());
         }
         free().push(reader);
-        Ok(hops)
+        Ok(())
     }
 }
