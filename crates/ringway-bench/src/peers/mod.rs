@@ -17,6 +17,7 @@
 //! | [`PeerKind::Ring`] | `ring CPUS BURST SECONDS mt\|rts`, `pool CPUS BURST SECONDS CACHE` |
 //! | [`FibPeer`] | DPDK's route lookup, by commands |
 //! | [`testpmd::spawn`] | DPDK's own forwarder |
+//! | `python/*.py` | scripts of Python: receive, send, look routes up |
 //! | [`MemifPair`] | two of DPDK's testpmd over shared memory: sender and receiver |
 //!
 //! `LEN` is without frame check sequence, 60 to 1514. `forward1` forwards from A to B only. A rate of 0 is as
@@ -55,6 +56,7 @@ mod image;
 mod kind;
 mod memif;
 mod peer;
+mod python;
 mod result;
 mod sys;
 pub mod testpmd;
@@ -64,7 +66,8 @@ pub use kind::PeerKind;
 pub use memif::{Count, MemifPair};
 pub(crate) use memif::{MemifDevice, MemifEnd, MemifJob};
 pub use peer::Peer;
-pub use result::{CallCost, FlowRun, IdleRun, PeerResult, RoundTrip, Traffic};
+pub(crate) use python::Scripts;
+pub use result::{CallCost, FlowRun, IdleRun, LookupRun, PeerResult, RoundTrip, Traffic};
 
 use std::ffi::{OsStr, OsString};
 

@@ -17,6 +17,8 @@ pub enum PeerResult {
     Flows(FlowRun),
     /// Of `peer-idle`.
     Idle(IdleRun),
+    /// Of `lookups.py`.
+    Lookups(LookupRun),
 }
 
 impl PeerResult {
@@ -48,6 +50,14 @@ impl PeerResult {
     pub fn flows(&self) -> Option<&FlowRun> {
         match self {
             Self::Flows(run) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// The look-ups, if the peer made some.
+    pub fn lookups(&self) -> Option<&LookupRun> {
+        match self {
+            Self::Lookups(run) => Some(run),
             _ => None,
         }
     }
@@ -163,6 +173,15 @@ pub struct IdleRun {
     pub own_bytes: i64,
 }
 
+/// Addresses that a script of Python looked up, all of them in each pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LookupRun {
+    /// Addresses.
+    pub addresses: u64,
+    /// Seconds of the fastest pass.
+    pub seconds: f64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +214,9 @@ mod tests {
             serde_json::from_str(r#"{"connections":9,"kernel_bytes":7000,"own_bytes":-4096}"#).unwrap();
         assert_eq!(idle.idle().unwrap().own_bytes, -4096);
         assert!(idle.flows().is_none() && flows.idle().is_none());
+        let lookups: PeerResult = serde_json::from_str(r#"{"addresses":1048576,"seconds":0.004}"#).unwrap();
+        assert_eq!(lookups.lookups().map(|run| run.seconds), Some(0.004));
+        assert!(lookups.idle().is_none() && idle.lookups().is_none());
         assert!(serde_json::from_str::<PeerResult>("{}").is_err());
     }
 

@@ -9,6 +9,7 @@
 //! | [`memif`] | frames between processes through shared memory, by Ringway and by DPDK |
 //! | [`netmap`] | a program on netmap's interface, beside Ringway's own ports |
 //! | [`pcap`] | unmodified programs, with Ringway under them and without |
+//! | [`python`] | the Python module, beside scapy, libpcap, sockets and a table of prefixes |
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
 //! | [`vale`] | switches: between programs, between interfaces |
 //! | [`l3`] | routers: of Ringway, and the kernel's |
@@ -42,6 +43,7 @@ mod meter;
 pub mod netmap;
 pub mod pcap;
 mod preload;
+pub mod python;
 pub mod report;
 mod side_command;
 pub mod sides;

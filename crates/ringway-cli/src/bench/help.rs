@@ -112,6 +112,20 @@ Examples:
   ringway bench fib --case ipv4-covered --json out.json  # one case, with its single runs
   ringway bench fib --table routes.txt --only ringway --runs 3 --seconds 0.3";
 
+pub(super) const PYTHON: &str = "\
+Cases: receive, send, lookups. Systems: ringway (the Python module: bursts as arrays of numpy, an ebpf: port), ringway-views (a memoryview of
+each frame), scapy (sniff, sendp), pcapy-ng (libpcap), af_packet (sockets of Python's library), pytricia (a table of prefixes), rust (the same
+look-up in Rust). Those whose modules are not installed are left out by name; scripts/setup --bench installs them in bench-python/ of cargo's
+folder. RINGWAY_PYTHON names another Python. libringway_python.so lies beside the command, where cargo build -p ringway-python puts it. receive
+and send need root, links are in a network namespace of their own. Routes are those of suite fib. Behind the tables stand the ratios to each
+system, and whether the bars hold: receive 20 times scapy and 3 times pcapy-ng, look-ups of IPv4 at 0.6 of Rust's rate. A full run takes about
+4 minutes.
+
+Examples:
+  sudo ringway bench python                                  # everything
+  sudo ringway bench python --case receive --json out.json   # one case, with its single runs
+  ringway bench python --case lookups --table routes.txt     # without root";
+
 pub(super) const L3: &str = "\
 Cases: bed, routes-8, routes-1m, stages, stages-clock. All need root and run in network namespaces of their own.
 Systems: ringway-xdp-router, ringway-user-router, linux-ip_forward, xdp-bpf_fib_lookup, in case bed xdp-drop and xdp-redirect, in stages

@@ -18,7 +18,7 @@ use crate::console::note;
 use crate::durations::seconds;
 use crate::errors;
 use crate::failure::Failure;
-use help::{ALL, CONTAINERS, ENGINE, FLOWS, IO, L3, MEMIF, NETMAP, PCAP, TESTER, VALE};
+use help::{ALL, CONTAINERS, ENGINE, FLOWS, IO, L3, MEMIF, NETMAP, PCAP, PYTHON, TESTER, VALE};
 pub(crate) use help::{FIB, with_keys};
 use output::{Output, Page, Remarks, Shared};
 pub(crate) use progress::ProgressLine;
@@ -60,6 +60,9 @@ enum Suite {
     /// Flows of applications: complete ones a second, beside raw sockets and the kernel's sockets
     #[command(after_help = with_keys(FLOWS))]
     Flows(FlowsArgs),
+    /// The Python module: beside scapy, a module of libpcap, sockets, and a table of prefixes
+    #[command(after_help = with_keys(PYTHON))]
+    Python(FibArgs),
     /// Routers: beside the kernel's, few routes and a whole table, one flow to a million
     #[command(after_help = with_keys(L3))]
     L3(FibArgs),
@@ -143,6 +146,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Suite::Netmap(args) => measure("netmap", args, suite::netmap::cases, suite::netmap::shares),
         Suite::Engine(args) => engine(args),
         Suite::Flows(args) => flows(args),
+        Suite::Python(args) => python(args),
         Suite::L3(args) => l3(args),
         Suite::Tester(args) => measure("tester", args, suite::tester::cases, |_| Vec::new()),
         Suite::Side { words } => {
@@ -160,6 +164,12 @@ pub(crate) fn fib(args: &FibArgs) -> Result<(), Failure> {
     let source = suite::fib::Source::new(args.table.clone());
     note(&source.describe());
     measure("fib", &args.suite, |bed| suite::fib::cases(bed, &source), |_| Vec::new())
+}
+
+fn python(args: &FibArgs) -> Result<(), Failure> {
+    let source = suite::fib::Source::new(args.table.clone());
+    note(&source.describe());
+    measure("python", &args.suite, |bed| suite::python::cases(bed, &source), suite::python::bars)
 }
 
 fn l3(args: &FibArgs) -> Result<(), Failure> {

@@ -28,6 +28,7 @@ mod dpdk;
 mod engine;
 mod family;
 mod lookups;
+mod python;
 mod rust;
 mod stream;
 mod updates;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 
 pub use data::Source;
 
+use super::python::Shared;
 use super::{Bed, Case};
 use data::World;
 use rust::Crates;
@@ -52,4 +54,12 @@ fn of_family<'a, A: Crates>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
     let mut cases = lookups::cases(bed, &world);
     cases.extend(updates::cases(bed, &world));
     cases
+}
+
+/// Look-ups by scripts of Python: cases of suite `python`.
+pub(in crate::suite) fn from_python<'a>(bed: Bed<'a>, source: &Source, scripts: &Shared) -> [Case<'a>; 2] {
+    [
+        python::case(bed, Arc::new(World::<u32>::new(source.clone())), scripts),
+        python::case(bed, Arc::new(World::<u128>::new(source.clone())), scripts),
+    ]
 }
