@@ -76,6 +76,8 @@ bench:
 	$(CARGO) run --release --quiet -p ringway-cli -- bench pcap
 	$(CARGO) build --release --quiet -p ringway-netmap
 	$(CARGO) run --release --quiet -p ringway-cli -- bench netmap
+	$(CARGO) build --release --quiet -p ringway-python
+	$(CARGO) run --release --quiet -p ringway-cli -- bench python
 
 # The kernel's bridge and Ringway's switch, the same command but for --dut: throughput, latency and loss, with what the tester does by
 # itself; JSON, CSV and a page of each, and the differences. Some minutes: SECONDS is the length of a trial, SIZES and LINK are frame sizes
