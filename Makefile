@@ -142,6 +142,8 @@ install:
 package:
 	@scripts/setup --package
 	$(MAKE) all
+	$(CARGO) build --release -p ringway-python
+	@install -m 755 $(TARGET)/libringway_python.so $(BUILT)/
 	scripts/package $(BUILT) $(PACKAGES)
 	lintian --allow-root --fail-on error $(PACKAGES)/*.deb
 

@@ -49,7 +49,10 @@ impl Shared {
 }
 
 fn make() -> Result<Made, Fault> {
-    let library = library(LIBRARY).map(PathBuf::from);
+    let library = library(LIBRARY).map(PathBuf::from).map_err(|_| {
+        let cure = "run cargo build --release -p ringway-python, or name its directory in RINGWAY_LIB";
+        Fault::Unavailable(format!("{LIBRARY} is not beside the command: {cure}"))
+    });
     let scripts = Scripts::write(library.as_deref().ok())?;
     Ok(Made { scripts, library })
 }
