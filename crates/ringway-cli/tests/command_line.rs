@@ -64,6 +64,7 @@ fn help_fits_the_terminal() {
         "router show",
         "bench l3",
         "bench flows",
+        "bench python",
         "fib load",
         "flows check",
         "flows disasm",

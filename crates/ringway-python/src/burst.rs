@@ -1,6 +1,6 @@
 //! A burst as Python sees it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -8,6 +8,7 @@ use pyo3::types::{PyIterator, PyList, PyMemoryView};
 
 use crate::filter::FilterOrText;
 use crate::frames::Frames;
+use crate::lock::lock;
 use crate::{arrays, view};
 
 /// Frames that were received together: a sequence of memoryviews.
@@ -23,7 +24,7 @@ impl Burst {
 
     /// The frames, unless the program has released them.
     pub(crate) fn frames(&self) -> PyResult<Arc<Frames>> {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = lock(&self.0);
         held.clone().ok_or_else(|| PyValueError::new_err("the burst was released"))
     }
 }
@@ -95,7 +96,7 @@ impl Burst {
 
     /// Lets the frames go. Their buffers go back to the port when no view of one of them is left.
     fn release(&self) {
-        let frames = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let frames = lock(&self.0).take();
         drop(frames);
     }
 

@@ -4,9 +4,11 @@
 //! buffers for as long as the burst or a view of one of its frames lives. So no later burst, no closed port and no other thread takes a
 //! byte away that Python still sees.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ringway::{Buf, Region, RxFrame};
+
+use crate::lock::lock;
 
 /// Free buffers of a port, beside the buffers of its rings. Frames give theirs back when they go.
 #[derive(Debug, Default)]
@@ -20,19 +22,19 @@ impl Pool {
 
     /// Moves up to `most` free buffers to `to`.
     pub(crate) fn take(&self, to: &mut Vec<Buf>, most: usize) {
-        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = lock(&self.0);
         let keep = free.len().saturating_sub(most);
         to.extend(free.drain(keep..));
     }
 
     /// Takes buffers back.
     pub(crate) fn give(&self, back: impl IntoIterator<Item = Buf>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(back);
+        lock(&self.0).extend(back);
     }
 
     /// Buffers that are free now.
     pub(crate) fn free(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+        lock(&self.0).len()
     }
 }
 

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `errors` | failures as exceptions |
 //! | `arrays`, `bytes` | arrays of numpy from numbers, bytes from objects of Python |
+//! | `lock` | locks of what threads share |
 //! | `filter` | tcpdump's expressions |
 //! | `frames` | the received frames of a burst, and the buffers that they lie in |
 //! | `view` | one frame as a buffer of Python: unsafe code |
@@ -30,6 +31,7 @@ mod errors;
 mod fib;
 mod filter;
 mod frames;
+mod lock;
 mod outgoing;
 mod port;
 mod receive;

@@ -1,7 +1,7 @@
 //! Switches that run in their senders.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,6 +10,7 @@ use ringway::{Error, ErrorKind};
 
 use crate::counters::counters;
 use crate::errors::{raise, seconds};
+use crate::lock::lock;
 
 /// The names of all switches.
 #[pyfunction]
@@ -37,7 +38,7 @@ impl Switch {
         work: impl FnOnce(&ringway::switch::Switch) -> ringway::Result<T> + Send,
     ) -> PyResult<T> {
         py.detach(|| {
-            let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            let open = lock(&self.open);
             work(open.as_ref().ok_or_else(|| self.gone())?)
         })
         .map_err(raise)
@@ -140,7 +141,7 @@ impl Switch {
     /// Deletes the switch.
     fn delete(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
-            let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let open = lock(&self.open).take();
             open.ok_or_else(|| self.gone())?.delete()
         })
         .map_err(raise)

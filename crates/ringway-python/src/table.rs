@@ -1,12 +1,13 @@
 //! What both families of route lookup have alike.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use ringway_fib::{Fib, FibError, Limits, NextHop, Prefix, Reader, Walk};
 
 use crate::addresses::Addresses;
+use crate::lock::lock;
 
 /// Addresses that are looked up in one view of the table. They and their answers stay in the first cache.
 const BURST: usize = 1024;
@@ -62,12 +63,12 @@ impl<A: Walk> Table<A> {
 
     /// Works with the table itself.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Fib<A>) -> T) -> T {
-        work(&mut self.fib.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut lock(&self.fib))
     }
 
     /// The next hops of many addresses, 0 where there is no route. `hops` has a place for the bytes of each.
     pub(crate) fn lookup(&self, addresses: &Addresses, hops: &mut [[u8; 2]]) -> Result<(), FibError> {
-        let free = || self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = || lock(&self.readers);
         let idle = free().pop();
         let mut reader = match idle {
             Some(reader) => reader,

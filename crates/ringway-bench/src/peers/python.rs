@@ -39,7 +39,8 @@ impl Scripts {
     /// Writes the scripts. `library` is the compiled half of package `ringway`, for the scripts that import it.
     pub(crate) fn write(library: Option<&Path>) -> Result<Self, ProgramError> {
         let failed = |source| ProgramError::Os { action: "write of the scripts of Python", source };
-        let python = interpreter().ok_or_else(|| unavailable("there is no python3 (Debian package python3)"))?;
+        let python =
+            interpreter().ok_or_else(|| unavailable("there is no python3 (Debian package python3)"))?;
         let folder = TemporaryFolder::create(&env::temp_dir()).map_err(failed)?;
         fill(folder.path(), library).map_err(failed)?;
         Ok(Self { folder, python })

@@ -396,6 +396,7 @@ fn crates() {
             Special::new("ringway bench io --case forward", Skipped(suites)),
             Special::new("ringway bench l3", Skipped(suites)),
             Special::new("ringway bench flows --case ftp", Skipped(suites)),
+            Special::new("ringway bench python", Skipped(suites)),
             Special::new("ringway demo", Skipped("test `demo` runs it")),
         ],
     );

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use ringway::{CounterWatch, PortCounters};
 
-use super::lock;
+use crate::lock::lock;
 
 /// The counters of a port, open or closed.
 pub(super) struct Books(Mutex<State>);

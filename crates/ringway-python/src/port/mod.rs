@@ -2,15 +2,15 @@
 
 mod books;
 mod open;
+mod parts;
 mod wait;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ringway::{OpenOptions, PortInfo};
+use ringway::OpenOptions;
 
 use crate::burst::Burst;
 use crate::counters::counters;
@@ -18,35 +18,13 @@ use crate::deadline::Deadline;
 use crate::errors::{raise, refuse};
 use crate::filter::FilterOrText;
 use crate::frames::Frames;
+use crate::lock::lock;
 use crate::outgoing::Outgoing;
-use crate::receive::Receiver;
-use books::Books;
 use open::Wishes;
-use wait::Side;
+pub(crate) use parts::Port;
 
 /// The most frames that a program may hold: half a gigabyte of buffers.
 const MOST_HELD: u32 = 1 << 18;
-
-/// A port, opened by its name: `Port("ebpf:eth0")`.
-///
-/// It is an iterator of bursts, and a context manager. `burst` is the most frames of a burst, `hold` the most frames that the program
-/// holds at once, `filter` which frames it wants. `take`, `copy`, `send_only` and `promiscuous` are for ports of interfaces.
-#[pyclass(frozen, module = "ringway")]
-pub(crate) struct Port {
-    receiver: Mutex<Option<Receiver>>,
-    senders: Vec<Side>,
-    books: Books,
-    info: PortInfo,
-    burst: usize,
-    exchanges: bool,
-    closing: AtomicBool,
-    ended: AtomicBool,
-}
-
-/// Locks one part of a port. A thread that panicked leaves it as the library left it, which is usable.
-fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
-    part.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 #[pymethods]
 impl Port {

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use ringway::{ErrorKind, OpenOptions};
 
-use super::Port;
 use super::books::Books;
+use super::parts::Port;
 use crate::receive::Receiver;
 use crate::send::Sender;
 

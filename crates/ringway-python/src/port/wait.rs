@@ -1,6 +1,5 @@
 //! Calls that wait: they release Python's lock, look at the rings again and again, and let Python see signals in between.
 
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -8,16 +7,14 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use ringway::{Error, ErrorKind};
 
-use super::{Port, lock};
+use super::parts::{Port, Side};
 use crate::burst::Burst;
 use crate::deadline::Deadline;
 use crate::errors::raise;
+use crate::lock::lock;
 use crate::outgoing::Outgoing;
 use crate::receive::Found;
 use crate::send::Sender;
-
-/// The sending side of one ring; nothing after the port was closed.
-pub(super) type Side = Mutex<Option<Sender>>;
 
 impl Port {
     fn closed(&self) -> Error {

@@ -57,7 +57,8 @@ impl<A: Family> Tables<A> {
         let stream = self.world.stream(Kind::Covered)?.head(keys);
         let file = |name: &str| folder.join(name).display().to_string();
         let (routes, keys, answers) = (file("routes"), file("keys"), file("answers"));
-        fs::write(&keys, stream.keys.iter().flat_map(|key| key.dpdk()).collect::<Vec<_>>()).map_err(|e| at(&keys, &e))?;
+        fs::write(&keys, stream.keys.iter().flat_map(|key| key.dpdk()).collect::<Vec<_>>())
+            .map_err(|e| at(&keys, &e))?;
         let family = if A::BITS == 32 { "4" } else { "6" };
         let seconds = bed.seconds.to_string();
         let args = [family, &routes, &keys, &answers, &seconds];
@@ -69,7 +70,8 @@ impl<A: Family> Tables<A> {
 
     fn write(&self) -> Result<TemporaryFolder, Fault> {
         let routes = self.world.routes()?;
-        let folder = TemporaryFolder::create(&std::env::temp_dir()).map_err(|e| at("a folder for Python", &e))?;
+        let folder =
+            TemporaryFolder::create(&std::env::temp_dir()).map_err(|e| at("a folder for Python", &e))?;
         let lines: String = routes.iter().map(|(prefix, hop)| format!("{prefix} {hop}\n")).collect();
         fs::write(folder.path().join("routes"), lines).map_err(|e| at("routes for Python", &e))?;
         Ok(folder)

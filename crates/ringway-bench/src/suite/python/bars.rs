@@ -22,9 +22,9 @@ pub fn bars(report: &Report) -> Vec<String> {
 fn beside(ours: &Row, peer: &Row) -> String {
     let ratio = ours.ratio_to(peer);
     let text = format!("{ratio:.2} times {}", peer.system);
-    let bar = BARS
-        .iter()
-        .find(|(case, variant, system, _)| (*case, *variant, *system) == (&ours.case, &ours.variant, &peer.system));
+    let bar = BARS.iter().find(|(case, variant, system, _)| {
+        (*case, *variant, *system) == (&ours.case, &ours.variant, &peer.system)
+    });
     match bar {
         Some((.., least)) if ratio >= *least => format!("{text} (the bar of {least} holds)"),
         Some((.., least)) => format!("{text} (the bar of {least} FAILS)"),
@@ -42,10 +42,16 @@ mod tests {
     fn bars_hold_or_fail() {
         let case = |name, variant, systems: &'static [(&'static str, f64)]| {
             let case = Case::new(name, Unit::Mpps).variant(variant);
-            systems.iter().fold(case, |case, &(system, rate)| case.system(system, move || Ok(Sample::of(rate))))
+            systems
+                .iter()
+                .fold(case, |case, &(system, rate)| case.system(system, move || Ok(Sample::of(rate))))
         };
         let cases = vec![
-            case("receive", "", &[("ringway", 4.0), ("ringway-views", 2.0), ("scapy", 0.1), ("pcapy-ng", 2.0)]),
+            case(
+                "receive",
+                "",
+                &[("ringway", 4.0), ("ringway-views", 2.0), ("scapy", 0.1), ("pcapy-ng", 2.0)],
+            ),
             case("send", "", &[("ringway", 3.0), ("scapy", 0.1)]),
             case("lookups", "IPv4", &[("ringway", 50.0), ("rust", 100.0)]),
             case("lookups", "IPv6", &[("ringway", 50.0), ("rust", 100.0)]),
