@@ -4,6 +4,7 @@
 Receives a flood. Each system reads a byte of each frame, as any use of it would.
 """
 
+import select
 import sys
 
 from peer import BURST, Meter, begin, module, ready
@@ -50,25 +51,57 @@ def scapy(interface, meter):
     sniff(iface=interface, store=False, timeout=meter.seconds + 2.5, stop_filter=seen, started_callback=ready)
 
 
+class Pcap:
+    """A handle as the program in C opens it: `peers/peer-pcap.c`. It never waits in libpcap, whose timeout may never come."""
+
+    def __init__(self, interface):
+        pcapy = module("pcapy", "pcapy-ng")
+        self.handle = pcapy.create(interface)
+        self.handle.set_snaplen(2048)
+        self.handle.set_promisc(1)
+        self.handle.set_timeout(1)
+        self.handle.set_buffer_size(16 << 20)
+        self.handle.activate()
+        self.handle.setdirection(pcapy.PCAP_D_IN)
+        self.handle.setnonblock(1)
+        self.poll = select.poll()
+        self.poll.register(self.handle.getfd(), select.POLLIN)
+        ready()
+
+    def wait(self):
+        self.poll.poll(1000 * NAP)
+
+
 def pcapy(interface, meter):
-    source = module("pcapy", "pcapy-ng").create(interface)
-    source.set_snaplen(2048)
-    source.set_promisc(1)
-    source.set_timeout(1)
-    source.set_buffer_size(16 << 20)
-    source.activate()
+    """A callback for each frame."""
+    source = Pcap(interface)
     seen = [0]
 
     def frame(_header, data):
         data[0]
         seen[0] += 1
 
-    ready()
     while meter.runs():
-        source.dispatch(BURST, frame)
+        source.handle.dispatch(-1, frame)
         if seen[0]:
             meter.add(seen[0])
             seen[0] = 0
+        else:
+            source.wait()
+
+
+def batches(interface, meter):
+    """The bytes of many frames, with an array of where each begins."""
+    numpy = module("numpy", "numpy")
+    source = Pcap(interface)
+    while meter.runs():
+        data, records = source.handle.next_batch(BURST)
+        if records:
+            places = numpy.frombuffer(records, numpy.uint32).reshape(-1, 4)
+            numpy.frombuffer(data, numpy.uint8)[places[:, 2]]
+            meter.add(len(places))
+        else:
+            source.wait()
 
 
 def sockets(interface, meter):
@@ -87,7 +120,14 @@ def sockets(interface, meter):
             pass
 
 
-SYSTEMS = {"ringway": arrays, "ringway-views": views, "scapy": scapy, "pcapy-ng": pcapy, "af_packet": sockets}
+SYSTEMS = {
+    "ringway": arrays,
+    "ringway-views": views,
+    "scapy": scapy,
+    "pcapy-ng": pcapy,
+    "pcapy-ng-batch": batches,
+    "af_packet": sockets,
+}
 
 if __name__ == "__main__":
     begin()

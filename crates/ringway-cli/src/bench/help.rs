@@ -114,12 +114,12 @@ Examples:
 
 pub(super) const PYTHON: &str = "\
 Cases: receive, send, lookups. Systems: ringway (the Python module: bursts as arrays of numpy, an ebpf: port), ringway-views (a memoryview of
-each frame), scapy (sniff, sendp), pcapy-ng (libpcap), af_packet (sockets of Python's library), pytricia (a table of prefixes), rust (the same
-look-up in Rust). Those whose modules are not installed are left out by name; scripts/setup --bench installs them in bench-python/ of cargo's
-folder. RINGWAY_PYTHON names another Python. libringway_python.so lies beside the command, where cargo build -p ringway-python puts it. receive
-and send need root, links are in a network namespace of their own. Routes are those of suite fib. Behind the tables stand the ratios to each
-system, and whether the bars hold: receive 20 times scapy and 3 times pcapy-ng, look-ups of IPv4 at 0.6 of Rust's rate. A full run takes about
-4 minutes.
+each frame), scapy (sniff, sendp), pcapy-ng (libpcap, a callback for each frame), pcapy-ng-batch (many frames a call), af_packet (sockets of
+Python's library), pytricia (a table of prefixes), rust (the same look-up in Rust). Those whose modules are not installed are left out by name;
+scripts/setup --bench installs them in bench-python/ of cargo's folder. RINGWAY_PYTHON names another Python. libringway_python.so lies beside
+the command, where cargo build -p ringway-python puts it. receive and send need root, links are in a network namespace of their own. Routes are
+those of suite fib. Behind the tables stand the ratios to each system, and whether the bars hold: receive 20 times scapy and 3 times pcapy-ng,
+look-ups of IPv4 at 0.6 of Rust's rate. A full run takes about 4 minutes.
 
 Examples:
   sudo ringway bench python                                  # everything

@@ -11,15 +11,16 @@ use crate::suite::{Bed, Case, Fault, Sample, Unit};
 const BURST: u32 = 256;
 
 const RECEIVE: &str = "generator and NAPI on CPU 0, Python on CPU 1. ringway: ebpf:, bursts as arrays of numpy; \
-                       ringway-views: a memoryview of each frame; scapy: sniff(store=False); pcapy-ng: dispatch of \
-                       256 with a callback for each; af_packet: recv_into for each";
+                       ringway-views: a memoryview of each frame; scapy: sniff(store=False), which dissects each; \
+                       pcapy-ng: dispatch with a callback for each; pcapy-ng-batch: next_batch, the first bytes as \
+                       an array; af_packet: recv_into for each";
 
 const SEND: &str = "256 frames again and again, on CPU 0 into a veth. ringway: ebpf:, the rows of an array; scapy: \
                     sendp of a list; pcapy-ng: sendpacket for each; af_packet: send for each. Counted at the far end by \
                     XDP for ringway, by tc for the others: each the better one for it";
 
 /// Systems that receive, ours first.
-const RECEIVERS: [&str; 5] = ["ringway", "ringway-views", "scapy", "pcapy-ng", "af_packet"];
+const RECEIVERS: [&str; 6] = ["ringway", "ringway-views", "scapy", "pcapy-ng", "pcapy-ng-batch", "af_packet"];
 
 /// Systems that send, ours first.
 const SENDERS: [&str; 4] = ["ringway", "scapy", "pcapy-ng", "af_packet"];

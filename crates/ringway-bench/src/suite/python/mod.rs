@@ -11,7 +11,7 @@
 //! | `ringway` | the Python module: bursts as arrays of numpy, an `ebpf:` port |
 //! | `ringway-views` | the same, with a memoryview of each frame |
 //! | `scapy` | `sniff` and `sendp` |
-//! | `pcapy-ng` | libpcap, a callback for each frame |
+//! | `pcapy-ng`, `pcapy-ng-batch` | libpcap: a callback for each frame, and the bytes of many in one piece |
 //! | `af_packet` | sockets of Python's standard library, a call for each frame |
 //! | `pytricia` | a trie of prefixes in C, a call for each address |
 //! | `rust` | the same look-up in Rust, in bursts of 64 |
@@ -49,7 +49,16 @@ mod tests {
         let (lab, signals) = (Err(LabError::NotRoot), Signals::new());
         let (cases, systems) = names(&cases(Bed::new(&lab, 0.1, &signals), &Source::default()));
         assert_eq!(cases, ["receive", "send", "lookups"]);
-        let all = ["ringway", "ringway-views", "scapy", "pcapy-ng", "af_packet", "pytricia", "rust"];
+        let all = [
+            "ringway",
+            "ringway-views",
+            "scapy",
+            "pcapy-ng",
+            "pcapy-ng-batch",
+            "af_packet",
+            "pytricia",
+            "rust",
+        ];
         assert!(all.iter().all(|name| systems.contains(name)) && systems.len() == all.len(), "{systems:?}");
     }
 }
