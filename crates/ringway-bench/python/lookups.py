@@ -29,7 +29,7 @@ def pytricia(family, routes, keys):
     if family == "6":
         each = [row.tobytes() for row in numpy.fromfile(keys, numpy.uint8).reshape(-1, 16)]
     else:
-        each = [key.tobytes() for key in numpy.fromfile(keys, numpy.uint32).astype(">u4")]
+        each = [key.to_bytes(4, "big") for key in numpy.fromfile(keys, numpy.uint32).tolist()]
     look = table.get
     return len(each), lambda: numpy.array([look(key, 0) for key in each], numpy.uint16)
 
