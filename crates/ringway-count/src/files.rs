@@ -1,4 +1,4 @@
-//! The files of open ports: made, found, and removed when their owner is dead.
+//! Files that processes share: made, found, and removed when their owner is dead.
 
 use std::fs::{File, Metadata};
 use std::os::fd::AsFd;
@@ -11,9 +11,10 @@ use ringway_sys::{fd, mmap::Mmap};
 /// The subdirectory of the files of open ports.
 pub(super) const PORTS: &str = "ports";
 
-pub(super) fn shared(name: &str, len: usize) -> Option<(Mmap, File, String)> {
+/// Makes a file in a subdirectory of the run directory, and maps it. It has a lock as long as it is open.
+pub(super) fn shared(folder: &str, name: &str, len: usize) -> Option<(Mmap, File, String)> {
     static SERIAL: AtomicU32 = AtomicU32::new(0);
-    let dir = make_directory(PORTS)?.ok()?;
+    let dir = make_directory(folder)?.ok()?;
     clean(&dir);
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(48).collect();

@@ -30,7 +30,7 @@ impl Registration {
     /// # Errors
     /// When there is no memory for them.
     pub fn new(name: &str, tx: u32, rx: u32) -> Result<Arc<Self>> {
-        match shared(name, bytes(tx, rx)) {
+        match shared(PORTS, name, bytes(tx, rx)) {
             Some((mem, file, listed)) => Ok(Self::over(mem, Some((file, listed)), name, tx, rx)),
             None => Self::unlisted(name, tx, rx),
         }
