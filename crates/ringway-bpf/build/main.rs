@@ -37,10 +37,11 @@ const LAYOUTS: [Layout; 4] = [
             "request",
             "rx_state",
             "secrets",
+            "stages",
             "tx_state",
             "vlans",
         ],
-        enums: &["answer", "feature", "numbers"],
+        enums: &["answer", "feature", "numbers", "stage"],
     },
     Layout { folder: "nic", structs: &["nic_config", "nic_cpu", "nic_key"], enums: &["numbers"] },
     Layout {

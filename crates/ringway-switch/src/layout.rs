@@ -25,7 +25,7 @@ pub(crate) mod port {
     use ringway_bpf::layout::nic::numbers as nic;
     use ringway_bpf::layout::switch::numbers;
     pub(crate) use ringway_bpf::layout::switch::port_conf::{
-        CROSSING, EPOCH, FEATURES, FLAGS, MIRROR, MODE, NAME, NATIVE, RATE, SIZE, STORM, TICKET,
+        CROSSING, EPOCH, FEATURES, FLAGS, MIRROR, MODE, NAME, NATIVE, RATE, SIZE, STAGES, STORM, TICKET,
     };
 
     /// Words of 32 bits that are the library's, except where bpf/nic/state.h names them.
@@ -62,7 +62,7 @@ pub(crate) mod port {
     pub(crate) const WAS_NIC: u32 = 0x4000;
 
     pub(crate) use ringway_bpf::layout::switch::feature::{
-        ACCESS, ISOLATED, MIRROR_RX, MIRROR_TX, STORM_LIMIT, TRUNK,
+        ACCESS, ISOLATED, MIRROR_RX, MIRROR_TX, STORM_LIMIT, TRUNK, WATCHED,
     };
 }
 

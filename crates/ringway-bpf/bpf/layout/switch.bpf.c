@@ -16,10 +16,12 @@ struct port_state a_port_state;
 struct request a_request;
 struct rx_state a_rx_state;
 struct secrets a_secrets;
+struct stages a_stages;
 struct tx_state a_tx_state;
 struct vlans a_vlans;
 enum answer a_answer;
 enum feature a_feature;
+enum stage a_stage;
 
 enum numbers {
 	NUMBER(BRIDGE),

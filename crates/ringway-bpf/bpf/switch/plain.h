@@ -4,6 +4,7 @@
 #include "switch/decide.h"
 #include "switch/reserve.h"
 #include "switch/copy.h"
+#include "switch/stages.h"
 #include "common/netdev.h"
 
 /* What the steps of one run share. */
@@ -435,20 +436,36 @@ LOOP_FRAME int decide_all(struct tx_state *tx, __u32 ring, __u32 from, __u32 wai
 	return count;
 }
 
-/* Moves a burst of plain copies, of a ring up to `head`; returns the slots taken. This way and the other are functions of
- * their own for the sake of the stack, of which all calls on a path have 512 bytes together. */
-__noinline int send_plain(struct tx_state *tx, __u32 ring, __u32 head)
+/* Moves a burst of plain copies, of a ring up to `head`; returns the slots taken. */
+static __always_inline int plain_burst(struct tx_state *tx, __u32 ring, __u32 head, int watched)
 {
 	struct info *sw = own_info();
 
 	if (!tx || !sw)
 		return 0;
+	__u64 border = tx->ns;
 	begin_run(tx, sw, 1);
 	__u32 taken = decide_all(tx, ring, tx->sent, (head - tx->sent) & MASK);
 	__u64 before = tx->copies;
 
+	if (watched && taken)
+		end_stage(tx, DECIDE, &border);
 	DELIVER_ALL(tx, ring, own_info(), deliver_nth);
 	if (is_touched(tx, FLOOD))
 		count_flood(tx, !WITH_MODULE && tx->copies != before);
+	if (watched && taken)
+		end_stage(tx, DELIVER, &border);
 	return taken;
+}
+
+/* This way and the other are functions of their own for the sake of the stack, of which all calls on a path have 512 bytes
+ * together. */
+__noinline int send_plain(struct tx_state *tx, __u32 ring, __u32 head)
+{
+	return plain_burst(tx, ring, head, 0);
+}
+
+__noinline int send_plain_watched(struct tx_state *tx, __u32 ring, __u32 head)
+{
+	return plain_burst(tx, ring, head, 1);
 }

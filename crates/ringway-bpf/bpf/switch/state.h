@@ -197,6 +197,16 @@ struct info {
 _Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, ports) == 64 &&
 	       __builtin_offsetof(struct info, latest) == 319, "pinned switches of this magic number have it so");
 
+/* What the stages of a port's bursts cost, counted while somebody watches (switch/stages.h). */
+enum stage { DECIDE, DELIVER, STAGES };
+struct stages {
+	__u64 until;  /* monotonic ns; nobody watches after it. Root moves it on */
+	__u64 bursts; /* that had frames */
+	__u64 frames;
+	__u64 ns[STAGES];
+	__u64 unused;
+};
+
 /* What the decision needs to know of a port; written by root. Entry 0 is no port: there the library keeps what ports that
  * went away had counted. */
 struct port_conf {
@@ -213,15 +223,17 @@ struct port_conf {
 	char name[32];
 	__u32 nic[8];  /* of the library; programs of NICs read those that nic/state.h names */
 	__u32 rate[3]; /* `storm` in frames per second, for those who ask */
-	__u32 unused1[13];
+	__u32 unused1;
+	struct stages stages; /* programs write it, in a line of its own but for `rate` */
 };
 _Static_assert(sizeof(struct port_conf) == 192 && __builtin_offsetof(struct port_conf, storm) == 24 &&
-	       __builtin_offsetof(struct port_conf, ticket) == 48 && __builtin_offsetof(struct port_conf, rate) == 128,
+	       __builtin_offsetof(struct port_conf, ticket) == 48 && __builtin_offsetof(struct port_conf, rate) == 128 &&
+	       __builtin_offsetof(struct port_conf, stages) == 144,
 	       "pinned switches of this magic number have it so");
 
 #define PORT_EXISTS 1
 
-enum feature { ISOLATED = 1, STORM_LIMIT = 2, MIRROR_TX = 4, MIRROR_RX = 8, ACCESS = 16, TRUNK = 32 };
+enum feature { ISOLATED = 1, STORM_LIMIT = 2, MIRROR_TX = 4, MIRROR_RX = 8, ACCESS = 16, TRUNK = 32, WATCHED = 64 };
 
 /* The VLANs that a port belongs to; 0 if it is transparent. */
 struct vlans {

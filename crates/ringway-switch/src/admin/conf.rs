@@ -149,7 +149,7 @@ impl Switch {
 
     /// Whether a port is more than a plain one.
     pub(crate) fn is_configured(&self, number: u32) -> bool {
-        self.ports.u32(number as usize * at::SIZE + at::FEATURES).load(Relaxed) != 0
+        self.ports.u32(number as usize * at::SIZE + at::FEATURES).load(Relaxed) & !at::WATCHED != 0
     }
 
     fn no_port(&self, name: &str) -> Error {

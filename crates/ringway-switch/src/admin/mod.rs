@@ -15,6 +15,7 @@
 //! | `reissue` | ports given to other users |
 //! | `reload`, `attach_point` | programs of a running switch, replaced |
 //! | `fdb`, `stats` | what programs learned and counted |
+//! | `stages` | what the stages of a burst cost, while somebody watches |
 //! | `trial` | whether this kernel takes the programs |
 
 pub(super) mod access;
@@ -35,6 +36,7 @@ mod reissue;
 mod reload;
 mod removal;
 pub(super) mod spec;
+mod stages;
 pub(super) mod stats;
 pub(super) mod switch;
 mod tidy;

@@ -340,7 +340,7 @@ static long deliver_nth_with_rules(__u32 i, struct run *run)
 }
 
 /* Moves a burst of a ring up to `head`; returns the slots taken. */
-__noinline int send_with_rules(struct tx_state *tx, __u32 ring, __u32 head)
+static __always_inline int burst_with_rules(struct tx_state *tx, __u32 ring, __u32 head, int watched)
 {
 	if (!tx)
 		return 0;
@@ -348,9 +348,12 @@ __noinline int send_with_rules(struct tx_state *tx, __u32 ring, __u32 head)
 	struct port_conf *conf = conf_of(sender(tx));
 	if (!sw || !conf)
 		return 0;
+	__u64 border = tx->ns;
 	/* Mirrors of the sender and of each receiver. */
 	begin_run(tx, sw, 1 + !!(READ_ONCE(conf->features) & MIRROR_TX) + !!(READ_ONCE(sw->shared) & MIRROR_RX));
 	tx->slots = decide_all_with_rules(tx, ring, tx->sent, (head - tx->sent) & MASK);
+	if (watched && tx->slots)
+		end_stage(tx, DECIDE, &border);
 	/* First, so that a mirror sees a question before its answer. */
 	__u32 mirror = READ_ONCE(conf->mirror);
 	if (mirror && READ_ONCE(conf->features) & MIRROR_TX)
@@ -358,5 +361,17 @@ __noinline int send_with_rules(struct tx_state *tx, __u32 ring, __u32 head)
 	DELIVER_ALL(tx, ring, own_info(), deliver_nth_with_rules);
 	if (is_touched(tx, FLOOD))
 		count_flood(tx, 0);
+	if (watched && tx->slots)
+		end_stage(tx, DELIVER, &border);
 	return tx->slots;
+}
+
+__noinline int send_with_rules(struct tx_state *tx, __u32 ring, __u32 head)
+{
+	return burst_with_rules(tx, ring, head, 0);
+}
+
+__noinline int send_with_rules_watched(struct tx_state *tx, __u32 ring, __u32 head)
+{
+	return burst_with_rules(tx, ring, head, 1);
 }
