@@ -21,12 +21,14 @@
 //! | which interface by which ports ([`Side`]) | `side` |
 //! | the router, what it counts ([`Router`], [`Watch`]) | `router` |
 //! | the loop over rings | `path` |
+//! | the stages of its work, counted while somebody watches | `stages` |
 //! | following the kernel | `control` |
 
 mod control;
 mod path;
 mod router;
 mod side;
+mod stages;
 
 pub use control::Status;
 pub use path::Path;

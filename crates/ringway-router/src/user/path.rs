@@ -1,8 +1,11 @@
 //! The loop over rings.
 
 use ringway::{Buf, Port, Result, RxFrame, RxRing, TxBurst, TxRing, Wakeable, forward, time::monotonic_ns};
+use ringway_count::{Borders, Meter, Unwatched};
 use ringway_engine::{Signals, Sleeper, Turns};
 use ringway_fwd::router::{BURST, Decision, Engine};
+
+use super::stages::{HOST, NAMES, POSTROUTING, PREROUTING, ROUTING, RX, TX};
 
 /// Longest frame: 64 slots of the largest buffers, and all that IP can be.
 const LONGEST: usize = 1 << 18;
@@ -19,6 +22,7 @@ pub struct Path {
     /// Bursts of one ring in a round: sending costs a system call for each ring and round.
     bursts: usize,
     sleeper: Sleeper,
+    meter: Meter,
     /// The ports: what they attached stays as long as they do.
     _ports: Vec<Port>,
 }
@@ -46,7 +50,7 @@ impl Path {
     /// bursts of the engine.
     ///
     /// # Errors
-    /// When a wait can't be set up.
+    /// When a wait can't be set up, or there is no memory for counters.
     pub fn new(engine: Engine, mut ports: Vec<Port>, turns: Turns) -> Result<Self> {
         let mut out = Out {
             wires: Vec::new(),
@@ -54,6 +58,8 @@ impl Path {
             spares: Vec::new(),
             scratch: vec![0; LONGEST].into_boxed_slice(),
         };
+        let wired: Vec<_> = ports.iter().step_by(2).map(|wire| wire.info().name.as_str()).collect();
+        let meter = Meter::new(&format!("router of {}", wired.join(", ")), &NAMES)?;
         let (mut wires, mut hosts) = (Vec::new(), Vec::new());
         let numbered = |side, rx: Vec<RxRing>| rx.into_iter().enumerate().map(move |(n, rx)| (side, n, rx));
         for (side, pair) in ports.chunks_exact_mut(2).enumerate() {
@@ -65,7 +71,7 @@ impl Path {
         }
         let sleeper = Sleeper::new(turns.spin, wires.len() + hosts.len())?;
         let bursts = (turns.burst as usize).div_ceil(BURST).max(1);
-        Ok(Self { engine, wires, hosts, out, bursts, sleeper, _ports: ports })
+        Ok(Self { engine, wires, hosts, out, bursts, sleeper, meter, _ports: ports })
     }
 
     /// Forwards until `signals` say stop.
@@ -86,32 +92,58 @@ impl Path {
     /// # Errors
     /// The errors of the rings' sync.
     pub fn round(&mut self) -> Result<usize> {
+        match self.meter.watched() {
+            None => self.round_with(&mut Unwatched),
+            Some(mut borders) => {
+                let moved = self.round_with(&mut borders);
+                self.meter.add(&borders);
+                moved
+            }
+        }
+    }
+
+    /// It exists twice: with borders of stages, and without.
+    fn round_with(&mut self, borders: &mut impl Borders) -> Result<usize> {
         let mut moved = 0;
         for wire in 0..self.wires.len() {
-            moved += self.receive(wire)?;
+            moved += self.receive(wire, borders)?;
         }
+        borders.begin();
+        let mut sent = 0;
         for (side, number, rx) in &mut self.hosts {
             rx.sync()?;
             let rings = &mut self.out.wires[*side];
             let ring = *number % rings.len().max(1);
             if let Some(tx) = rings.get_mut(ring) {
-                moved += forward(rx, tx, u32::try_from(BURST * self.bursts).unwrap_or(u32::MAX)) as usize;
+                sent += forward(rx, tx, u32::try_from(BURST * self.bursts).unwrap_or(u32::MAX)) as usize;
             }
         }
+        if sent > 0 {
+            borders.end(HOST);
+            borders.end_batch(sent);
+        } else {
+            borders.begin();
+        }
         self.out.sync()?;
-        Ok(moved)
+        if moved + sent > 0 {
+            borders.end(TX);
+            borders.end_rest();
+        }
+        Ok(moved + sent)
     }
 
     /// What has come in by a ring of a wire.
-    fn receive(&mut self, wire: usize) -> Result<usize> {
+    fn receive(&mut self, wire: usize, borders: &mut impl Borders) -> Result<usize> {
         let Self { engine, wires, out, bursts, .. } = self;
         let (side, number, rx) = &mut wires[wire];
+        borders.begin();
         rx.sync()?;
         let mut all = 0;
         for _ in 0..*bursts {
             rx.fetch(BURST as u32);
             let mut frames = [const { None }; BURST];
             engine.begin(*side, monotonic_ns());
+            borders.end(RX);
             for (frame, place) in rx.burst(BURST as u32).zip(&mut frames) {
                 engine.push(frame.bytes(), frame.len());
                 *place = Some(frame);
@@ -120,9 +152,17 @@ impl Path {
             if frames.is_empty() {
                 break;
             }
+            borders.end(PREROUTING);
             engine.decide();
+            borders.end(ROUTING);
+            for (at, frame) in frames.iter_mut().flatten().enumerate() {
+                engine.rewrite(at, frame.bytes_mut());
+            }
+            borders.end(POSTROUTING);
             all += frames.len();
             out.send(engine, *side, *number, frames)?;
+            borders.end(TX);
+            borders.end_batch(frames.len());
         }
         Ok(all)
     }
@@ -191,11 +231,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Rewrites and sends; returns how many there was room for.
+    /// Sends; returns how many there was room for.
     fn send(&mut self, first: usize, frames: &mut [Option<RxFrame<'_>>], tx: &mut TxRing) -> Result<usize> {
-        for (at, frame) in (first..).zip(frames.iter_mut().flatten()) {
-            self.engine.rewrite(at, frame.bytes_mut());
-        }
         let sent = self.fill(first, frames, tx);
         if sent == frames.len() {
             return Ok(sent);
