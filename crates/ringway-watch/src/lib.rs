@@ -9,6 +9,7 @@ pub mod metrics;
 pub mod ports;
 pub mod rates;
 pub mod routers;
+pub mod stages;
 pub mod switches;
 
 /// Names may come from files of any name: control characters become `?`, so that they do not reach a terminal.

@@ -9,10 +9,12 @@ use ringway_model::profile::Profile;
 use ringway_model::sample::Recorder;
 use ringway_model::table::{Cost, Costs};
 use ringway_model::time::Clock;
+use ringway_watch::stages::Target;
 use serde_json::json;
 
 use super::counter::Counter;
 use super::files::groups;
+use super::stages::Stages;
 use super::target::TargetArgs;
 use crate::console::note;
 use crate::durations;
@@ -26,6 +28,10 @@ use crate::stop;
 pub(super) struct Args {
     #[command(flatten)]
     target: TargetArgs,
+
+    /// Do not sample: switch on the counters of a data path's stages, of switch=NAME, or of pid=PID for `router run`
+    #[arg(long, value_name = "PATH", conflicts_with_all = SAMPLED)]
+    stages: Option<Target>,
 
     /// Length of an interval
     #[arg(short, long, value_name = "SECONDS", default_value = "2", value_parser = durations::seconds)]
@@ -43,15 +49,22 @@ pub(super) struct Args {
     json: Json,
 }
 
+/// Options that say how to sample.
+const SAMPLED: [&str; 7] = ["pid", "thread", "cpu", "packets", "frequency", "user_only", "groups"];
+
 const EXAMPLES: &str = "\
 A column is a group: its ticks of a packet, or its percents of the path where nobody counts packets. +- is the widest 95 % interval of a
 column. BUSY is the share of the time in which the target was on the path. Names are looked up between two intervals, which no line counts.
 With --json each interval is one object on a line.
 
+With --stages a column is a stage of the path, by the path's own counters. They cost nothing while nobody watches, and end two seconds after
+a watcher does.
+
 Examples:
   ringway prof live --cpu 0 --packets eth1:tx              # Linux forwards on CPU 0
   ringway prof live --pid 4711 --packets port=ebpf:eth1    # a program with a port of Ringway
-  ringway prof live --cpu 0,1 --interval 5 --count 3       # shares only, three lines";
+  ringway prof live --cpu 0,1 --interval 5 --count 3       # shares only, three lines
+  ringway prof live --stages switch=vale0                  # stages of a switch, by its own counters";
 
 /// How often the target and Ctrl-C are looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -61,10 +74,14 @@ const FAREWELL: Duration = Duration::from_secs(5);
 const PAGE: u32 = 20;
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let (interval, count) = (Duration::from_secs_f64(args.interval), args.count.unwrap_or(u32::MAX));
+    if let Some(target) = &args.stages {
+        return Stages::open(target, &stop::signals()?, args.json.console())?.run(interval, count);
+    }
     let groups = groups(args.groups.as_deref().unwrap_or(args.target.groups()))?;
     args.target.packets.as_ref().map(|counter| counter.begin(true)).transpose()?;
     let watch = Watch { args, groups, signals: stop::signals()?, clock: Clock::measure() };
-    for line in 0..args.count.unwrap_or(u32::MAX) {
+    for line in 0..count {
         let profile = match watch.interval(line == 0) {
             Err(_) if line > 0 && watch.ends() => return watch.ended(),
             profile => profile?,

@@ -8,6 +8,7 @@ mod live;
 mod model;
 mod predict;
 mod record;
+mod stages;
 mod sweep;
 mod target;
 mod vantage;

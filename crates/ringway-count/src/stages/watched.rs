@@ -23,6 +23,7 @@ pub struct MeteredLoop {
     /// Its stages.
     pub stages: Vec<String>,
     mem: Mmap,
+    entry: String,
 }
 
 /// The loops whose stages the caller may watch: its own ones, or root's.
@@ -52,7 +53,7 @@ fn open(dir: &PrivateDir, entry: &str) -> Option<MeteredLoop> {
     };
     let stages = (0..MAX_STAGES).map(stage).take_while(|name| !name.is_empty()).collect();
     let (name, pid) = (text(&mem, NAME, STAGES), mem.u32(PID).load(Relaxed));
-    Some(MeteredLoop { name, pid, stages, mem })
+    Some(MeteredLoop { name, pid, stages, mem, entry: entry.to_owned() })
 }
 
 impl MeteredLoop {
@@ -66,6 +67,12 @@ impl MeteredLoop {
     #[must_use]
     pub fn is_watched(&self) -> bool {
         self.mem.u64(UNTIL).load(Relaxed) != 0
+    }
+
+    /// Whether its owner has the loop still.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        directory(FOLDER).is_some_and(|dir| open_alive(&dir, &self.entry).is_some())
     }
 
     /// What its stages cost so far, in ticks of the TSC.
@@ -126,7 +133,9 @@ mod tests {
     fn a_file_goes_with_its_loop() {
         let meter = Meter::new("test-goes", &[]).unwrap();
         let Some(found) = found("test-goes") else { return };
+        assert!(found.is_there());
         drop(meter);
+        assert!(!found.is_there());
         assert!(metered_loops().iter().all(|l| l.name != "test-goes"));
         assert_eq!(found.counts(), StageCounts::default(), "who has it mapped keeps it");
     }
