@@ -78,7 +78,7 @@ fn a_switch_that_nobody_watches_runs_no_instruction_more() {
     let clocks = |name: &str| with[name].iter().filter(|line| *line == CLOCK).count();
     assert_eq!((clocks("send_plain"), clocks("send_with_rules")), (0, 0));
     assert_eq!((clocks("send_plain_watched"), clocks("send_with_rules_watched")), (2, 2));
-    // The frames of a burst pass there, whoever watches.
+    // The frames of a burst pass there, watched or not.
     assert_eq!((clocks("decide_all"), clocks("deliver")), (0, 0));
 }
 

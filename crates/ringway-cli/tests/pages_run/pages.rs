@@ -162,6 +162,8 @@ fn profiling() {
     let special = [
         Special::new("ringway prof record --cpu 0 --packets eth1:tx -t 10 -o a.prof", As(short)),
         Special::new("ringway prof live --cpu 0 --packets eth1:tx", With("--interval 0.2 --count 1")),
+        Special::new("ringway prof live --stages switch=vale0", With("--interval 0.2 --count 1"))
+            .before("ringway switch add vale0"),
         Special::new(
             "ringway prof sweep sizes.json --dut linux-forward --over size --page sizes.html",
             With(SHORT_SWEEP),
