@@ -30,5 +30,7 @@ pub use listed::{KernelHalf, OpenInterface, OpenPort, OpenRing, Reader, freed_by
 pub use reason::DropReason;
 pub use registration::Registration;
 pub use run_directory::{check_run_directory, make_directory, run_directory};
-pub use stages::{Borders, MAX_STAGES, Meter, MeteredLoop, StageCounts, Timed, Unwatched, metered_loops};
+pub use stages::{
+    Borders, MAX_STAGES, Meter, MeteredLoop, StageCounts, TIMED_ONE_IN, Timed, Unwatched, metered_loops,
+};
 pub use stats::{BLOCK, Counters, Field, PortCounters, RingStats};

@@ -8,7 +8,7 @@ use ringway::switch::{Switch, switches};
 use ringway::{Error, ErrorKind, Result};
 use ringway_count::{MeteredLoop, metered_loops};
 
-pub use ringway_count::StageCounts;
+pub use ringway_count::{StageCounts, TIMED_ONE_IN};
 
 /// How long a path counts after a watcher asked for it. A watcher that was killed leaves it on for so long at most.
 pub const LEASE: Duration = Duration::from_secs(2);
@@ -62,7 +62,7 @@ pub struct Watch {
 
 #[derive(Debug)]
 enum Path {
-    Switch(Switch),
+    Switch(Box<Switch>),
     Loops(Vec<MeteredLoop>),
 }
 
@@ -75,7 +75,7 @@ impl Watch {
     pub fn open(target: &Target) -> Result<Self> {
         match target {
             Target::Switch(name) => {
-                let path = Path::Switch(Switch::open(name)?);
+                let path = Path::Switch(Box::new(Switch::open(name)?));
                 Ok(Self { stages: Switch::STAGES.map(str::to_owned).into(), path })
             }
             Target::Process(pid) => {
@@ -149,14 +149,14 @@ mod tests {
     #[test]
     fn loops_of_a_process_are_watched_together() {
         let target = Target::Process(std::process::id());
-        let meters = [0, 1].map(|_| Meter::new("watch-test", &["RX", "TX"]).unwrap());
+        let mut meters = [0, 1].map(|_| Meter::new("watch-test", &["RX", "TX"]).unwrap());
         let Ok(watch) = Watch::open(&target) else {
             return eprintln!("SKIP: no run directory, so no loop can be watched");
         };
         assert_eq!(watch.stages(), ["RX", "TX"]);
-        assert!(meters.iter().all(|meter| meter.watched().is_none()));
+        assert!(meters.iter_mut().all(|meter| meter.watched().is_none()));
         watch.prolong();
-        for meter in &meters {
+        for meter in &mut meters {
             let mut round = meter.watched().unwrap();
             round.begin();
             round.end(0);

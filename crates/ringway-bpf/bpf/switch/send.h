@@ -13,7 +13,7 @@ static __always_inline int send_with_features(struct tx_state *tx, __u32 ring, _
 {
 	__u32 rules = features & ~WATCHED;
 
-	if (!(features & WATCHED) || !is_watched(tx))
+	if (!(features & WATCHED) || !is_timed(tx))
 		return rules ? send_with_rules(tx, ring, head) : send_plain(tx, ring, head);
 	__u64 before = tx->n.in;
 	int taken = rules ? send_with_rules_watched(tx, ring, head) : send_plain_watched(tx, ring, head);

@@ -199,6 +199,7 @@ _Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, por
 
 /* What the stages of a port's bursts cost, counted while somebody watches (switch/stages.h). */
 enum stage { DECIDE, DELIVER, STAGES };
+#define STAGES_EVERY 17 /* one burst in so many is timed: no number of bursts that go once around a ring */
 struct stages {
 	__u64 until;  /* monotonic ns; nobody watches after it. Root moves it on */
 	__u64 bursts; /* that had frames */

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ringway_engine::Signals;
 use ringway_model::time::Clock;
-use ringway_watch::stages::{LEASE, StageCounts, Target, Watch};
+use ringway_watch::stages::{LEASE, StageCounts, TIMED_ONE_IN, Target, Watch};
 use serde_json::{Value, json};
 
 use crate::console::{Console, note};
@@ -100,6 +100,13 @@ struct Interval {
     counts: StageCounts,
 }
 
+impl Interval {
+    /// How much of all batches come in a second, of which some were timed.
+    fn rate(&self, timed: f64) -> f64 {
+        timed * f64::from(TIMED_ONE_IN) / self.seconds
+    }
+}
+
 /// The same, for a packet.
 struct Costs<'a> {
     /// Ticks of each stage in all.
@@ -120,7 +127,7 @@ impl<'a> Costs<'a> {
         let all: f64 = stages.iter().map(|(_, ticks)| ticks).sum();
         let (packets, batches) = (counts.packets as f64, counts.batches as f64);
         let batch = (batches > 0.0).then(|| packets / batches);
-        Self { stages, busy: all / rate / 1e9 / part.seconds, batch, packets }
+        Self { stages, busy: part.rate(all) / rate / 1e9, batch, packets }
     }
 
     /// Ticks for a packet; `None` without a packet.
@@ -151,7 +158,7 @@ impl<'a> Costs<'a> {
         let cells: String = self.stages.iter().map(cell).collect();
         format!(
             "{:>8.3} {:>5.1}%{cells} {:>6} {:>6}",
-            self.packets / part.seconds / 1e6,
+            part.rate(self.packets) / 1e6,
             self.busy * 100.0,
             number(self.total(), 0),
             number(self.batch, 1)
@@ -201,7 +208,7 @@ mod tests {
         let found = costs.json(&part, &Target::Switch("vale0".into()), &clock);
         assert_eq!(found["stages"][0]["ticks"], 1000.0, "of nanoseconds, at 2 GHz");
         assert_eq!((&found["total"], &found["batch"]), (&1200.0.into(), &64.0.into()));
-        assert!((costs.busy - 192e-6).abs() < 1e-9, "{}", costs.busy);
+        assert!((costs.busy - 17.0 * 192e-6).abs() < 1e-9, "{}", costs.busy);
         let ticks = Costs::of(&part, &names, &clock, true);
         assert_eq!(ticks.total(), Some(600.0));
         assert_eq!(costs.head(&clock).lines().last().unwrap().len(), costs.row(&part).len());

@@ -7,10 +7,13 @@ use ringway_sys::error::{Error, Result};
 use ringway_sys::{mmap::Mmap, time};
 
 use super::layout::{BATCHES, BYTES, FOLDER, IS, MAGIC, NAME, PACKETS, PID, STAGES, TIME, UNTIL, name_of};
-use super::{MAX_STAGES, Timed};
+use super::{MAX_STAGES, TIMED_ONE_IN, Timed};
 use crate::entry::put_text;
 use crate::files::shared;
 use crate::run_directory::directory;
+
+/// Rounds that are timed one after the other: the loop with borders is other code, which the first of them has to fetch.
+const STRETCH: u32 = 64;
 
 /// What the stages of one loop cost, in memory where others ask for it and read it. It belongs to the thread of the loop.
 ///
@@ -26,7 +29,7 @@ use crate::run_directory::directory;
 ///     borders.end_batch(64);
 /// }
 ///
-/// let meter = Meter::new("example", &["RX", "TX"])?;
+/// let mut meter = Meter::new("example", &["RX", "TX"])?;
 /// match meter.watched() {
 ///     None => round(&mut Unwatched),
 ///     Some(mut timed) => {
@@ -44,6 +47,8 @@ pub struct Meter {
     /// Name of that file.
     listed: Option<String>,
     pid: u32,
+    /// Number of the round, from the start of a stretch on.
+    round: u32,
 }
 
 impl Meter {
@@ -71,18 +76,23 @@ impl Meter {
             put_text(&mem, at, end, text);
         }
         mem.u64(IS).store(MAGIC, Release);
-        Ok(Self { mem, _file: file, listed, pid })
+        Ok(Self { mem, _file: file, listed, pid, round: 0 })
     }
 
-    /// The borders for a round; `None` when nobody watches. It is one load.
+    /// The borders for a round that is timed; `None` for others, and when nobody watches, which one load tells.
     #[inline]
     #[must_use]
-    pub fn watched(&self) -> Option<Timed> {
-        (self.mem.u64(UNTIL).load(Relaxed) != 0).then(Timed::default)
+    pub fn watched(&mut self) -> Option<Timed> {
+        if self.mem.u64(UNTIL).load(Relaxed) == 0 {
+            return None;
+        }
+        let round = self.round;
+        self.round = (round + 1) % (STRETCH * TIMED_ONE_IN);
+        (round < STRETCH).then(Timed::default)
     }
 
     /// Adds a round. When nobody watches any more, [`watched`](Self::watched) says so from now on.
-    pub fn add(&self, round: &Timed) {
+    pub fn add(&mut self, round: &Timed) {
         let counts = round.counts();
         let add = |at, n| {
             if n > 0 {
@@ -96,6 +106,7 @@ impl Meter {
         if time::monotonic_ns() >= until {
             // A watcher that asks at this moment wins.
             let _ = self.mem.u64(UNTIL).compare_exchange(until, 0, Relaxed, Relaxed);
+            self.round = 0;
         }
     }
 }

@@ -7,7 +7,7 @@
 //! | `watched` | the files of all loops, for who watches |
 //!
 //! The owner asks once a round whether somebody watches, by one load. The answer chooses between two copies of the loop's body, one
-//! for each kind of [`Borders`]. A watcher asks for some seconds at a time. So a watcher that was killed leaves nothing switched on.
+//! for each kind of [`Borders`], and few rounds of a watched loop have borders. A watcher asks for some seconds at a time. So a watcher that was killed leaves nothing switched on.
 
 mod borders;
 mod layout;
@@ -18,13 +18,16 @@ pub use borders::{Borders, Timed, Unwatched};
 pub use meter::Meter;
 pub use watched::{MeteredLoop, metered_loops};
 
+/// One batch in so many is timed. A prime number, so that batches which go around a ring meet all of its parts.
+pub const TIMED_ONE_IN: u32 = 17;
+
 /// The most stages that a loop has.
 pub const MAX_STAGES: usize = 8;
 
 /// What stages cost so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StageCounts {
-    /// Batches that had packets.
+    /// Batches that had packets and were timed, one in [`TIMED_ONE_IN`].
     pub batches: u64,
     /// Packets in them.
     pub packets: u64,

@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_loop_counts_while_somebody_watches() {
-        let meter = Meter::new("test-counts", &["RX", "TX"]).unwrap();
+        let mut meter = Meter::new("test-counts", &["RX", "TX"]).unwrap();
         assert!(meter.watched().is_none());
         let Some(found) = found("test-counts") else { return };
         assert_eq!(found.stages, ["RX", "TX"]);
@@ -120,8 +120,17 @@ mod tests {
     }
 
     #[test]
+    fn one_round_in_17_is_timed() {
+        let mut meter = Meter::new("test-part", &["RX"]).unwrap();
+        let Some(found) = found("test-part") else { return };
+        found.watch(Duration::from_secs(600));
+        let rounds = 10 * 64 * crate::TIMED_ONE_IN;
+        assert_eq!((0..rounds).filter(|_| meter.watched().is_some()).count(), 640);
+    }
+
+    #[test]
     fn a_watch_that_nobody_prolongs_ends() {
-        let meter = Meter::new("test-ends", &["RX"]).unwrap();
+        let mut meter = Meter::new("test-ends", &["RX"]).unwrap();
         let Some(found) = found("test-ends") else { return };
         found.watch(Duration::ZERO);
         let round = meter.watched().expect("the loop finds out in its next round");
