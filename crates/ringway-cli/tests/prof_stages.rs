@@ -43,7 +43,7 @@ fn stages_of_a_switch_are_watched() {
     let intervals = objects(&ended.stdout);
     assert_eq!(intervals.len(), 3, "{ended:?}");
     for interval in &intervals {
-        Schema::read().check("prof live --stages", interval);
+        Schema::read().check("prof live with --stages", interval);
         let names: Vec<_> = interval["stages"].as_array().unwrap().iter().map(|s| &s["stage"]).collect();
         assert_eq!(names, ["decide", "deliver"]);
     }
