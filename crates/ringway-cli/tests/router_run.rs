@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use ringway_lab::raw::{RawReceiver, RawSender};
 use ringway_lab::{AnyError, Lab};
+use serde_json::Value;
+use support::schema::Schema;
 use support::{run, spawn};
 
 /// A frame from behind a1 that R's routes lead out of b0.
@@ -102,6 +104,37 @@ fn routes_until_interrupted_and_leaves_nothing() {
     }
     sender.send(&frame()).unwrap();
     assert!(receiver.next(support::LIMIT).unwrap().is_some(), "the kernel forwards again");
+}
+
+#[test]
+fn stages_of_a_router_are_watched() {
+    let Some(lab) = lab() else { return };
+    let sender = RawSender::open(&lab, "a1").unwrap();
+    let router = spawn(&mut inside(&lab, &["router", "run", "-p", "a0", "-p", "b0"]));
+    router.wait_said(", as in the kernel", 1);
+    let target = format!("pid={}", router.pid());
+    let watch =
+        spawn(&mut inside(&lab, &["prof", "live", "--stages", &target, "--interval", "0.2", "--json"]));
+    let intervals = || -> Vec<Value> {
+        let said = watch.said();
+        said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    };
+    let end = Instant::now() + support::LIMIT;
+    let counted = loop {
+        assert!(Instant::now() < end, "no packet is counted: {}", watch.said());
+        (0..100).for_each(|_| sender.send(&frame()).unwrap());
+        if let Some(found) = intervals().into_iter().find(|found| found["packets"].as_u64() > Some(0)) {
+            break found;
+        }
+    };
+    Schema::read().check("prof live with --stages", &counted);
+    let stage = |n: usize| (&counted["stages"][n]["stage"], counted["stages"][n]["ticks"].as_f64());
+    for (n, name) in ["RX", "prerouting", "routing", "postrouting", "TX"].into_iter().enumerate() {
+        assert!(stage(n).0 == name && stage(n).1 > Some(0.0), "{counted}");
+    }
+    router.interrupt();
+    let ended = watch.end();
+    assert!(ended.code == Some(0) && ended.stderr.contains(&format!("{target} has ended")), "{ended:?}");
 }
 
 #[test]
