@@ -18,4 +18,7 @@ errors! {
     NO_COSTS = 705: "the file has no costs of packets",
         "The profile or sweep was recorded without packets or without groups.",
         "Record it again with `--packets`, or measure the sweep with `--groups`.";
+    NO_TSC = 706: "this machine has no steady TSC",
+        "Loops of a process count what their stages cost in ticks of the TSC. The kernel does not trust it here.",
+        "Leave `--stages` out: `ringway prof live` then samples.";
 }

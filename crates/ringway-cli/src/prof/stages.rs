@@ -8,6 +8,7 @@ use ringway_watch::stages::{LEASE, StageCounts, TIMED_ONE_IN, Target, Watch};
 use serde_json::{Value, json};
 
 use crate::console::{Console, note};
+use crate::errors::counts;
 use crate::failure::Failure;
 
 /// How often Ctrl-C is looked at.
@@ -31,7 +32,8 @@ impl<'a> Stages<'a> {
         let (watch, clock) = (Watch::open(target)?, Clock::measure());
         if watch.is_in_ticks() && clock.tsc_hz.is_none() {
             let what = "its stages are counted in ticks of the TSC, and this machine has no steady one";
-            return Err(Failure::Other(format!("{target}: {what}; sample it: leave --stages out")));
+            let text = format!("{target}: {what}; sample it: leave --stages out");
+            return Err(Failure::Other(counts::NO_TSC, text));
         }
         Ok(Self { target, watch, clock, signals, console })
     }
