@@ -8,12 +8,12 @@ A key is a number of 32 bits in the order of this machine, or the 16 bytes of an
 import sys
 import time
 
-from peer import begin, module, ready, say
+from peer import begin, module, own_package, ready, say
 
 
 def vectors(family, routes, keys):
     """All keys in one call, from one array to another."""
-    numpy, ringway = module("numpy", "numpy"), module("ringway", "ringway")
+    numpy, ringway = module("numpy", "numpy"), own_package()
     fib = (ringway.Fib6 if family == "6" else ringway.Fib4).load(routes)
     array = numpy.fromfile(keys, numpy.uint8).reshape(-1, 16) if family == "6" else numpy.fromfile(keys, numpy.uint32)
     return len(array), lambda: fib.lookup_array(array)

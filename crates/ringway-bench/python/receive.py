@@ -7,14 +7,14 @@ Receives a flood. Each system reads a byte of each frame, as any use of it would
 import select
 import sys
 
-from peer import BURST, Meter, begin, module, ready
+from peer import BURST, Meter, begin, module, own_package, ready
 
 NAP = 0.02
 EVERY = 64  # frames between two looks at the clock, where they come one by one
 
 
 def port(interface):
-    ringway = module("ringway", "ringway")
+    ringway = own_package()
     return ringway.Port(f"ebpf:{interface}", slots=2048, burst=BURST)
 
 

@@ -6,12 +6,12 @@ Sends the same 256 frames again and again. They are ready before the time begins
 
 import sys
 
-from peer import BURST, FRAME, Meter, begin, module, ready
+from peer import BURST, FRAME, Meter, begin, module, own_package, ready
 
 
 def bursts(interface):
     """The rows of an array of numpy are a burst."""
-    numpy, ringway = module("numpy", "numpy"), module("ringway", "ringway")
+    numpy, ringway = module("numpy", "numpy"), own_package()
     rows = numpy.tile(numpy.frombuffer(FRAME, numpy.uint8), (BURST, 1))
     port = ringway.Port(f"ebpf:{interface}")
     return lambda: port.send(rows, flush=False)

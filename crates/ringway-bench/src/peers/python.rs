@@ -71,7 +71,10 @@ fn fill(folder: &Path, library: Option<&Path>) -> io::Result<()> {
     library.map_or(Ok(()), |library| symlink(library, folder.join("ringway/_native.abi3.so")))
 }
 
-/// The Python that `RINGWAY_PYTHON` names, else the environment that was made for benchmarks, else the first of the path.
+/// Debian's Python, for which `scripts/setup` installs modules. Another one may come first in the path.
+const DEBIAN: &str = "/usr/bin/python3";
+
+/// The Python that `RINGWAY_PYTHON` names, else the environment that was made for benchmarks, else Debian's, else the first of the path.
 fn interpreter() -> Option<PathBuf> {
     if let Some(python) = ringway::environment("RINGWAY_PYTHON") {
         return Some(python.into());
@@ -80,7 +83,7 @@ fn interpreter() -> Option<PathBuf> {
     let made = exe.ancestors().skip(1).take(3).map(|folder| folder.join(OWN));
     let path = env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
     let others = env::split_paths(&path).map(|folder| folder.join("python3")).collect::<Vec<_>>();
-    made.chain(others).find(|python| python.is_file())
+    made.chain([DEBIAN.into()]).chain(others).find(|python| python.is_file())
 }
 
 fn unavailable(reason: &str) -> ProgramError {
