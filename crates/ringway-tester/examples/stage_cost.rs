@@ -2,6 +2,9 @@
 //!
 //! `cargo run --release -p ringway-tester --example stage_cost`. The switch needs root; without, only the router is measured.
 
+#[path = "../tests/support/frame.rs"]
+mod frame;
+
 use std::time::{Duration, Instant};
 
 use ringway::switch::{PortAccess, Switch, SwitchSpec};
@@ -9,7 +12,9 @@ use ringway::{Port, Result};
 use ringway_count::{MeteredLoop, metered_loops};
 use ringway_tester::device::{Router, RouterSpec};
 use ringway_tester::trial::polled::Polled;
-use ringway_wire::{MacAddr, checksum};
+use ringway_wire::MacAddr;
+
+use frame::frame;
 
 /// Time of a round, and pairs of rounds.
 const ROUND: Duration = Duration::from_millis(20);
@@ -113,15 +118,4 @@ fn compare(
         "{what}, burst {burst}: {rate:.2} Mpps without; counters take {middle:.2} % ({low:.2} to {high:.2})"
     );
     Ok(())
-}
-
-fn frame() -> [u8; 60] {
-    let mut frame = [0; 60];
-    frame[..6].copy_from_slice(&RouterSpec::macs()[0].0);
-    frame[6..14].copy_from_slice(&[2, 0, 0, 0, 0, 9, 8, 0]);
-    frame[14..34]
-        .copy_from_slice(&[0x45, 0, 0, 46, 0, 0, 0x40, 0, 64, 17, 0, 0, 198, 18, 7, 7, 198, 19, 7, 7]);
-    let sum = checksum::of(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame
 }

@@ -1,6 +1,9 @@
 //! Counters of stages stand at the borders of a router's bursts, not in the loops over packets: callgrind counts the instructions.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "support/frame.rs"]
+mod frame;
+
 use std::env;
 use std::process::Command;
 use std::time::Duration;
@@ -9,24 +12,14 @@ use ringway::{Port, RxRing, TxRing};
 use ringway_count::metered_loops;
 use ringway_tester::device::{Router, RouterSpec};
 use ringway_tester::trial::polled::Polled;
-use ringway_wire::{MacAddr, checksum};
+use ringway_wire::MacAddr;
+
+use frame::frame;
 
 /// Set for a run below callgrind: frames of a round, and whether somebody watches.
 const FRAMES: &str = "RINGWAY_TEST_FRAMES";
 const WATCHED: &str = "RINGWAY_TEST_WATCHED";
 const ROUNDS: u64 = 50;
-
-/// A frame from the first side to the second.
-fn frame() -> [u8; 60] {
-    let mut frame = [0; 60];
-    frame[..6].copy_from_slice(&RouterSpec::macs()[0].0);
-    frame[6..14].copy_from_slice(&[2, 0, 0, 0, 0, 9, 8, 0]);
-    frame[14..34]
-        .copy_from_slice(&[0x45, 0, 0, 46, 0, 0, 0x40, 0, 64, 17, 0, 0, 198, 18, 7, 7, 198, 19, 7, 7]);
-    let sum = checksum::of(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame
-}
 
 fn send(tx: &mut TxRing, frames: u64) {
     (0..frames).for_each(|_| assert!(tx.push(&frame())));
