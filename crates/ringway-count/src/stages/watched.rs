@@ -89,7 +89,12 @@ impl MeteredLoop {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use ringway_sys::fd;
+
     use super::*;
+    use crate::run_directory::make_directory;
     use crate::{Borders, Meter};
 
     /// Where there is no run directory, there is nothing to watch.
@@ -136,6 +141,26 @@ mod tests {
         let round = meter.watched().expect("the loop finds out in its next round");
         meter.add(&round);
         assert!(meter.watched().is_none() && !found.is_watched());
+    }
+
+    /// Who may do what: the file is its user's alone, and a strange one is no loop.
+    #[test]
+    fn strange_files_are_no_loops() {
+        let Some(Ok(dir)) = make_directory(FOLDER) else {
+            return eprintln!("SKIP: no run directory, so no loop can be watched");
+        };
+        for len in [BYTES - 1, BYTES, BYTES + 1] {
+            let name = format!("strange_{len}.{}.0", std::process::id());
+            let file = dir.create(&name).unwrap();
+            assert!(fd::lock_byte(file.as_fd(), 0, false).unwrap());
+            file.set_len(len as u64).unwrap();
+            let found = metered_loops().iter().any(|l| l.entry == name);
+            let meta = file.metadata().unwrap();
+            dir.remove(&name).unwrap();
+            assert!(!found, "{len} bytes of zeros");
+            let parent = std::fs::metadata(dir.path()).unwrap();
+            assert_eq!((meta.mode() & 0o777, meta.uid()), (0o600, parent.uid()));
+        }
     }
 
     #[test]
