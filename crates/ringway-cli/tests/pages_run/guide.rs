@@ -9,9 +9,6 @@ use crate::{missing, perform};
 /// Names of network namespaces are of this test alone.
 const OWN_NAMES: &str = "mount -t tmpfs tmpfs /run";
 
-/// `ping`, by busybox where the machine has no other.
-const PING: &str = "command -v ping || ln -s \"$(command -v busybox)\" ../ping";
-
 /// What pkt-gen says when it may get frames.
 const WAITS: &str = "waiting for the first packet";
 
@@ -22,7 +19,7 @@ fn recipe(interfaces: &[&str], name: &str, special: &[Special]) {
 
 #[test]
 fn first_ten_minutes() {
-    if let Some(program) = missing(&["busybox"]) {
+    if let Some(program) = missing(&["ping"]) {
         return eprintln!("SKIP: docs/first-ten-minutes.md: {program} is not installed");
     }
     let Some(stage) = Stage::new(&[]) else { return };
@@ -31,7 +28,6 @@ fn first_ten_minutes() {
     let special = [
         Special::new("ringway pkt-gen -i 'pipe:x}1' -f rx -n 1M &", receiver),
         Special::plain("ip netns add left").before(OWN_NAMES),
-        Special::plain("ip netns exec left ping -c 1 10.9.0.2").before(PING),
         Special::new("ringway capture -i vale0:watch -c 4 &", watcher),
         Special::plain("ringway switch del vale0")
             .before("while ringway stats --json | grep -q vale0:watch; do sleep 0.1; done"),
