@@ -26,6 +26,10 @@ struct old_pool {
 	struct rte_mempool *pool;
 };
 
+/* Keeps pools that a walk of DPDK's list may see. DPDK's own locks do not: rte_mempool_walk takes one, and rte_mempool_free another. It is
+ * taken last, and for as long as either. */
+static pthread_mutex_t walk = PTHREAD_MUTEX_INITIALIZER;
+
 static struct old_pool *old_pools;
 static unsigned int pools_made;
 static unsigned int pools_closed; /* written under the lock, read by all threads */
@@ -37,8 +41,8 @@ static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
 
 /*
  * Whether no thread uses a pool any more. Nobody takes buffers out of an old one. The last thing that a thread writes when it gives some
- * back is the tail of the pool's ring, which this reads. A flush of a cache writes to the cache behind that. It holds the lock of DPDK's
- * list of pools meanwhile, and rte_mempool_free waits for that lock. Buffers in caches do not count: a thread may be writing them.
+ * back is the tail of the pool's ring, which this reads. A flush of a cache writes to the cache behind that, and free_pool waits for it.
+ * Buffers in caches do not count: a thread may be writing them.
  */
 static bool is_back(struct rte_mempool *pool)
 {
@@ -53,7 +57,16 @@ static void flush_cache(struct rte_mempool *pool, void *argument)
 
 static void flush_caches(void)
 {
+	pthread_mutex_lock(&walk);
 	rte_mempool_walk(flush_cache, NULL);
+	pthread_mutex_unlock(&walk);
+}
+
+static void free_pool(struct rte_mempool *pool)
+{
+	pthread_mutex_lock(&walk);
+	rte_mempool_free(pool);
+	pthread_mutex_unlock(&walk);
 }
 
 static void free_old_pools(void)
@@ -67,7 +80,7 @@ static void free_old_pools(void)
 			continue;
 		}
 		*at = old->next;
-		rte_mempool_free(old->pool);
+		free_pool(old->pool);
 		free(old);
 	}
 }
