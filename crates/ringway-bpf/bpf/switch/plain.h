@@ -443,18 +443,19 @@ static __always_inline int plain_burst(struct tx_state *tx, __u32 ring, __u32 he
 
 	if (!tx || !sw)
 		return 0;
-	__u64 border = tx->ns;
+	if (watched)
+		tx->border = tx->ns;
 	begin_run(tx, sw, 1);
 	__u32 taken = decide_all(tx, ring, tx->sent, (head - tx->sent) & MASK);
 	__u64 before = tx->copies;
 
 	if (watched && taken)
-		end_stage(tx, DECIDE, &border);
+		end_stage(tx, DECIDE);
 	DELIVER_ALL(tx, ring, own_info(), deliver_nth);
 	if (is_touched(tx, FLOOD))
 		count_flood(tx, !WITH_MODULE && tx->copies != before);
 	if (watched && taken)
-		end_stage(tx, DELIVER, &border);
+		end_stage(tx, DELIVER);
 	return taken;
 }
 

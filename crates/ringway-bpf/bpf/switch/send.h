@@ -75,13 +75,13 @@ static __always_inline int serve_request(struct request *request)
 		__sync_lock_test_and_set(&tx->busy, 0);
 		return STALE;
 	}
-	__u64 unit = sw->age_unit;
-	tx->ns = bpf_ktime_get_ns();
-	tx->now = tx->ns / (unit ? unit : 1);
 	tx->quota = sw->quota;
 	tx->port = port;
 	tx->ticket = ticket;
 	tx->nics = 0;
+	__u64 unit = sw->age_unit;
+	tx->ns = bpf_ktime_get_ns();
+	tx->now = tx->ns / (unit ? unit : 1);
 	__u32 features = READ_ONCE(conf->features) | READ_ONCE(sw->shared);
 	fdb_sweep(tx->now);
 	int answer = send_burst(tx, ring, features);

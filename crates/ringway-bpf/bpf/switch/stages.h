@@ -9,15 +9,15 @@
 #pragma once
 #include "switch/state.h"
 
-/* Ends a stage that began at `*border`. Rings of a port may be sent from at once. */
-static __always_inline void end_stage(struct tx_state *tx, enum stage stage, __u64 *border)
+/* Ends a stage, which began where the one before it ended. Rings of a port may be sent from at once. */
+static __always_inline void end_stage(struct tx_state *tx, enum stage stage)
 {
 	struct port_conf *conf = conf_of(sender(tx));
 	__u64 now = bpf_ktime_get_ns();
 
 	if (conf)
-		__sync_fetch_and_add(&conf->stages.ns[stage], now - *border);
-	*border = now;
+		__sync_fetch_and_add(&conf->stages.ns[stage], now - tx->border);
+	tx->border = now;
 }
 
 /* Counts a burst that brought the frames that entered to more than `before`. */

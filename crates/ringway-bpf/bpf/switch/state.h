@@ -125,6 +125,7 @@ struct tx_state {
 	__u32 budget;     /* ns of copies that the run may still take on */
 	__u32 tag[BURST]; /* by the first slot of a frame: priority and VLAN << 16 | type behind the tag */
 	__u64 addresses[BURST][2]; /* by the same: its bytes 0 to 7, and 8 to 11 */
+	__u64 border; /* of stages: monotonic ns, when the last one ended (switch/stages.h) */
 };
 
 /* An rx ring. Positions count slots without end; a slot's index is its position modulo the slots. Senders reserve slots

@@ -348,12 +348,13 @@ static __always_inline int burst_with_rules(struct tx_state *tx, __u32 ring, __u
 	struct port_conf *conf = conf_of(sender(tx));
 	if (!sw || !conf)
 		return 0;
-	__u64 border = tx->ns;
+	if (watched)
+		tx->border = tx->ns;
 	/* Mirrors of the sender and of each receiver. */
 	begin_run(tx, sw, 1 + !!(READ_ONCE(conf->features) & MIRROR_TX) + !!(READ_ONCE(sw->shared) & MIRROR_RX));
 	tx->slots = decide_all_with_rules(tx, ring, tx->sent, (head - tx->sent) & MASK);
 	if (watched && tx->slots)
-		end_stage(tx, DECIDE, &border);
+		end_stage(tx, DECIDE);
 	/* First, so that a mirror sees a question before its answer. */
 	__u32 mirror = READ_ONCE(conf->mirror);
 	if (mirror && READ_ONCE(conf->features) & MIRROR_TX)
@@ -362,7 +363,7 @@ static __always_inline int burst_with_rules(struct tx_state *tx, __u32 ring, __u
 	if (is_touched(tx, FLOOD))
 		count_flood(tx, 0);
 	if (watched && tx->slots)
-		end_stage(tx, DELIVER, &border);
+		end_stage(tx, DELIVER);
 	return tx->slots;
 }
 
