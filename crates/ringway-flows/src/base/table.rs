@@ -5,14 +5,18 @@
 //! grows by one, and shrinks when the record leaves. So a search ends at the first line whose count is 0, nothing ever
 //! moves within a table, and there are no tombstones.
 //!
+//! The last few records wait beside the lines ([`pending`]), while the processor fetches the lines that they go into.
+//!
 //! A search compares all tags of a line at once, and asks the caller only about slots with the right one. It asks in vain
 //! once in 20 searches.
 
 mod lines;
+mod pending;
 
 use ringway_sys::cache::fetch;
 
 use lines::{Lines, ids};
+use pending::Pending;
 
 /// Records for each line at which the table grows: five sixths of its slots.
 const FILL: usize = 10;
@@ -41,6 +45,8 @@ pub struct Table {
     lines: Lines,
     /// The lines before the table grew, and how many of them are moved.
     old: Option<(Lines, usize)>,
+    /// The last records, which are not in the lines yet.
+    pending: Pending,
     len: usize,
     ids: u32,
 }
@@ -65,7 +71,7 @@ impl Table {
     pub fn with_room(ids: u32, records: u32) -> Self {
         assert!(ids <= Self::MAX_IDS, "{ids} ids: a table has room for {} ids", Self::MAX_IDS);
         let lines = (records.min(ids) as usize).div_ceil(FILL).next_power_of_two().max(FIRST_LINES);
-        Self { lines: Lines::new(lines), old: None, len: 0, ids }
+        Self { lines: Lines::new(lines), old: None, pending: Pending::default(), len: 0, ids }
     }
 
     /// Number of records.
@@ -95,13 +101,16 @@ impl Table {
     /// With `|_| true` this is a guess that reads no record: the caller may touch that record early.
     #[inline(always)]
     pub fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        let found = self.lines.find(hash, &mut is_it);
-        if found.is_none() && self.old.is_some() { self.find_old(hash, is_it) } else { found }
+        match self.lines.find(hash, &mut is_it) {
+            None if !self.pending.is_empty() || self.old.is_some() => self.find_elsewhere(hash, is_it),
+            found => found,
+        }
     }
 
     #[cold]
-    fn find_old(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        self.old.as_ref()?.0.find(hash, &mut is_it)
+    fn find_elsewhere(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        let pending = self.pending.find(hash, &mut is_it);
+        pending.or_else(|| self.old.as_ref()?.0.find(hash, &mut is_it))
     }
 
     /// Adds a record that is not in the table. `hash_of` gives the hash of a record that is.
@@ -114,15 +123,19 @@ impl Table {
         if self.old.is_some() || self.len >= self.lines.len() * FILL {
             self.grow(hash_of);
         }
-        self.lines.insert(hash, id);
+        self.prefetch(hash);
+        if let Some((hash, id)) = self.pending.push(hash, id) {
+            self.lines.insert(hash, id);
+        }
         self.len += 1;
     }
 
     /// Removes a record. False when it is not there.
     #[inline]
     pub fn remove(&mut self, hash: u64, id: u32) -> bool {
-        let removed =
-            self.lines.remove(hash, id) || self.old.as_mut().is_some_and(|(old, _)| old.remove(hash, id));
+        let removed = self.lines.remove(hash, id)
+            || self.pending.remove(hash, id)
+            || self.old.as_mut().is_some_and(|(old, _)| old.remove(hash, id));
         self.len -= usize::from(removed);
         removed
     }
@@ -232,6 +245,7 @@ mod tests {
             checked.check(0);
             // No count is left behind, which would make searches longer for ever.
             prop_assert!(checked.table.lines.words.iter().all(|&word| word == 0));
+            prop_assert!(checked.table.pending.is_empty());
         }
     }
 

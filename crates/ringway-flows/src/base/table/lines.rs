@@ -110,7 +110,7 @@ pub(super) fn ids(line: &[u32; WORDS]) -> impl Iterator<Item = u32> {
 
 /// The tag of a hash: not 0, which marks a free slot.
 #[inline(always)]
-const fn tag(hash: u64) -> u32 {
+pub(super) const fn tag(hash: u64) -> u32 {
     let tag = (hash >> 56) as u32;
     if tag == 0 { 1 } else { tag }
 }
@@ -147,7 +147,7 @@ fn hits(line: &[u32; WORDS], tag: u32) -> (u64, u64) {
 
 /// The highest bit of each byte that is 0. Nothing is carried from one byte to the next.
 #[inline(always)]
-const fn zeros(bytes: u64) -> u64 {
+pub(super) const fn zeros(bytes: u64) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     !(((bytes & LOW) + LOW) | bytes | LOW)
 }
