@@ -74,12 +74,16 @@ pub fn withdraw<W: Word>(wish: &W) {
 }
 
 #[cfg(test)]
+mod polls;
+
+#[cfg(test)]
+word!(loom::sync::atomic::AtomicU32, loom::sync::atomic::fence);
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use loom::sync::Arc;
     use loom::sync::atomic::AtomicU32;
-
-    word!(AtomicU32, loom::sync::atomic::fence);
 
     struct Shared {
         cursor: AtomicU32,

@@ -16,6 +16,18 @@ const SOFTWARE: [&str; 12] = [
     "hv_netvsc",
 ];
 
+/// Whether XDP programs of this driver run within polls of the device (NAPI) only. Programs of a tun run in the process that
+/// writes to it.
+///
+/// ```
+/// assert!(ringway_nic::receives_in_polls("veth"));
+/// assert!(!ringway_nic::receives_in_polls("tun"));
+/// ```
+#[must_use]
+pub fn receives_in_polls(driver: &str) -> bool {
+    driver != "tun"
+}
+
 /// Whether frames from an interface of this driver may have unfinished checksums.
 ///
 /// ```

@@ -68,6 +68,8 @@ pub struct Config {
     pub netns: u32,
     /// 1 for a port that receives copies.
     pub copy: u32,
+    /// 1 where the program `polled` is attached, and frames come within polls of a device only.
+    pub polled: u32,
 }
 
 impl Config {
@@ -109,6 +111,7 @@ impl Config {
             .with_u32(config::IFINDEX, self.ifindex)
             .with_u32(config::NETNS, self.netns)
             .with_u32(config::COPY, self.copy)
+            .with_u32(config::POLLED, self.polled)
             .into_bytes()
     }
 }

@@ -19,5 +19,5 @@ pub mod tc;
 
 pub use attach::{DRV_MODE, SKB_MODE, attach_xdp, owner, xdp_refused};
 pub use attached::{Attached, Hook, attached, programs_of_xdp};
-pub use driver::leaves_checksums;
+pub use driver::{leaves_checksums, receives_in_polls};
 pub use interface::{LOOK_NS, all_served, check_queue, find, gone, promiscuous, refuse_member};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The kernel half of an `ebpf:` port. A port of an interface loads nic_rx, tx and taken; its host rings load host_rx
+// The kernel half of an `ebpf:` port. A port of an interface loads nic_rx, tx, taken and polled; its host rings load host_rx
 // and tx. Maps: the region and cursors in ring.h, doorbells in rx.h, the target interface here.
 #include "port/ring.h"
 #include "port/rx.h"
@@ -189,6 +189,14 @@ int taken(__u64 *args)
 	/* A driver that can't send now refuses all; one whose queue fills up takes some. */
 	if (error >= 0)
 		__sync_fetch_and_add(&kring->n.drops[DEVICE_FULL], drops);
+	return 0;
+}
+
+/* The end of each poll of a device, on the CPU that polled. */
+SEC("tp_btf/napi_poll")
+int polled(__u64 *args __attribute__((unused)))
+{
+	end_poll();
 	return 0;
 }
 

@@ -29,6 +29,7 @@ struct config {
 	__u32 ifindex;
 	__u32 netns;     /* inode number of the interface's network namespace */
 	__u32 copy;      /* frames received go to the host (host rings: to the wire) as well */
+	__u32 polled;    /* frames come within polls of a device, whose ends `polled` sees */
 };
 #define ALL_QUEUES (~0u)
 const volatile struct config cfg = {};
@@ -41,7 +42,9 @@ struct kring {
 	__u32 tail; /* rx: first slot not filled. tx: first slot not sent */
 	__u32 head; /* rx: last good head of the client */
 	__u32 gen;
-	__u32 unused[13];
+	__u32 zero;
+	__u32 noted; /* rx: the CPU, plus 1, that noted the ring (port/rx.h) */
+	__u32 unused[11];
 	struct counters n;
 };
 

@@ -31,11 +31,34 @@ static __always_inline __u32 free_slots(struct kring *kring, struct ctl *ctl, __
 	return cfg.slots - 1 - dist(head, tail);
 }
 
-/* Publishes the frames before `tail` and wakes a client that sleeps. The exchange is a full barrier: either the client
- * sees the new tail when it looks again after leaving its wish, or its wish is seen here. */
-static __always_inline void publish_slots(struct kring *kring, struct ctl *ctl, __u32 rx, __u32 tail)
+/* The rx ring, plus 1, in which a CPU published frames without a full barrier, since the last poll of a device there ended. 0: none. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} noted SEC(".maps");
+
+/* Has the end of this poll look for a client that sleeps. False where it looks at another ring already. */
+static __always_inline int note_ring(struct kring *kring, __u32 rx)
 {
-	__sync_lock_test_and_set(&kring->tail, tail);
+	__u32 zero = 0, cpu = bpf_get_smp_processor_id() + 1;
+
+	if (READ_ONCE(kring->noted) == cpu)
+		return 1;
+	__u32 *note = bpf_map_lookup_elem(&noted, &zero);
+	if (!note)
+		return 0;
+	/* Polls may interrupt one another on a kernel for real time. */
+	__u32 was = __sync_val_compare_and_swap(note, 0, rx + 1);
+	if (was && was != rx + 1)
+		return 0;
+	WRITE_ONCE(kring->noted, cpu);
+	return 1;
+}
+
+static __always_inline void wake_client(struct kring *kring, struct ctl *ctl, __u32 rx)
+{
 	if (!READ_ONCE(ctl->wish) || !__sync_lock_test_and_set(&ctl->wish, 0))
 		return;
 	void *bell = bpf_map_lookup_elem(&bells, &rx);
@@ -44,6 +67,36 @@ static __always_inline void publish_slots(struct kring *kring, struct ctl *ctl, 
 	__u32 one = 1;
 	kring->n.wakeups++;
 	bpf_ringbuf_output(bell, &one, sizeof(one), BPF_RB_FORCE_WAKEUP);
+}
+
+/* Publishes the frames before `tail` and wakes a client that sleeps.
+ *
+ * A full barrier has to come between: either the client sees the new tail when it looks again after leaving its wish, or its wish is
+ * seen here. It costs as much as all else that a short frame needs. So where a device is polled, frames go without, and the end of the
+ * poll has one for all of them (end_poll). */
+static __always_inline void publish_slots(struct kring *kring, struct ctl *ctl, __u32 rx, __u32 tail)
+{
+	WRITE_ONCE(kring->tail, tail);
+	if (!cfg.polled || !note_ring(kring, rx))
+		__sync_lock_test_and_set(&kring->tail, tail);
+	wake_client(kring, ctl, rx);
+}
+
+/* After a poll: wakes the client whose wish came while frames were published without a barrier. */
+static __always_inline void end_poll(void)
+{
+	__u32 zero = 0, *note = bpf_map_lookup_elem(&noted, &zero);
+
+	if (!note || !READ_ONCE(*note))
+		return;
+	__u32 rx = READ_ONCE(*note) - 1, ring = cfg.tx_rings + rx;
+	struct kring *kring = bpf_map_lookup_elem(&kstate, &ring);
+	void *reg = bpf_map_lookup_elem(&region, &zero);
+	if (!kring || !reg || ring >= cfg.tx_rings + cfg.rx_rings)
+		return;
+	WRITE_ONCE(kring->noted, 0);
+	__sync_lock_test_and_set(note, 0);
+	wake_client(kring, ctl_of(reg, ring), rx);
 }
 
 /* A frame on its way into several slots. */
@@ -87,7 +140,7 @@ static __always_inline long put_part(__u32 i, struct long_frame *frame, long (*l
 static __always_inline void put_long(void *ctx, struct kring *kring, struct ctl *ctl, __u32 rx, __u32 len, void *part)
 {
 	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
-	struct long_frame frame = { .ctx = ctx, .ring = cfg.tx_rings + rx, .tail = kring->tail, .len = len, .done = READ_ONCE(kring->unused[0]) };
+	struct long_frame frame = { .ctx = ctx, .ring = cfg.tx_rings + rx, .tail = kring->tail, .len = len, .done = READ_ONCE(kring->zero) };
 
 	if (len > MAX_FRAME || need > MAX_CHAIN || need >= cfg.slots) {
 		kring->n.drops[TOO_LONG]++;

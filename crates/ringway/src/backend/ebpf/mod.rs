@@ -23,6 +23,7 @@ mod small;
 mod tests;
 mod tx;
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -52,6 +53,7 @@ pub(crate) use control::{add_map_counters, add_taken_counters};
 use egress::Egress;
 pub(super) use ringway_nic::kernel_half::{ALL_QUEUES, BUF_SIZE};
 use ringway_nic::kernel_half::{Config, Loaded, RegionArray};
+use ringway_nic::receives_in_polls;
 pub(crate) use share::import;
 
 /// Ports called `ebpf:`.
@@ -86,6 +88,9 @@ fn refuses(name: &PortName, options: &OpenOptions) -> Option<Refusal> {
         _ => refuse_send_only(name, options),
     }
 }
+
+/// Whether other CPUs see the stores of this one in their order: a slot before the cursor behind it.
+const ORDERED: bool = cfg!(target_arch = "x86_64");
 
 /// An interface that exists, and the what is wanted of it.
 pub(super) struct Target {
@@ -186,8 +191,10 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
 fn attach(setup: &Setup, target: Target) -> Result<Core> {
     let name = &setup.name;
     let netns = net::netns_inode().map_err(|e| Error::io(name, "reading the network namespace failed", e))?;
-    let cfg = config(setup, &target, netns);
-    let (loaded, mut counted) = load(&cfg, setup)?;
+    let driver = target.interface.driver();
+    let mut cfg = config(setup, &target, netns);
+    cfg.polled = u32::from(ORDERED && !target.shape.host && receives_in_polls(&driver));
+    let (loaded, mut tracepoints) = load(&mut cfg, setup)?;
     let prog = |p: &str| {
         loaded
             .prog(p)
@@ -206,14 +213,9 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
         bells.join().expect("it does not panic")?;
         links
     })?;
-    if counted {
-        match prog("taken").and_then(|p| bpf::raw_tracepoint(p).map_err(|e| Error::io(name, "", e))) {
-            Ok(link) => attached.push(link),
-            Err(_) => counted = false,
-        }
-    }
+    let counted = !tracepoints.is_empty();
+    attached.append(&mut tracepoints);
     let (promiscuous, unheard) = target.promiscuous(name)?;
-    let driver = target.interface.driver();
     Ok(Core {
         name: name.clone(),
         interface: Arc::new(target.interface),
@@ -277,18 +279,36 @@ fn config(setup: &Setup, target: &Target, netns: u32) -> Config {
     }
 }
 
-/// Loads the programs; without the one that counts what the interface takes when the kernel has no BTF.
-fn load(cfg: &Config, setup: &Setup) -> Result<(Loaded, bool)> {
+/// Loads the programs. Where the kernel has BTF, attaches two of them to tracepoints: `taken`, which counts what the interface takes, and
+/// `polled`, if `cfg` has it.
+fn load(cfg: &mut Config, setup: &Setup) -> Result<(Loaded, Vec<OwnedFd>)> {
     setup.region.shared().need_bpf(&setup.name)?;
     let region = RegionArray { array: setup.region.as_fd(), bytes: setup.region.bytes() };
-    let load = |progs: &[&str]| Loaded::new(progs, cfg, region, &setup.name);
+    let load = |progs: &[&str], traced: &[&str], cfg: &Config| -> Result<(Loaded, Vec<OwnedFd>)> {
+        let loaded = Loaded::new(&[progs, traced].concat(), cfg, region, &setup.name)?;
+        let link = |prog: &&str| {
+            let prog = loaded.prog(prog).ok_or(io::ErrorKind::NotFound)?;
+            bpf::raw_tracepoint(prog)
+        };
+        let links = traced.iter().map(link).collect::<io::Result<_>>();
+        let links =
+            links.map_err(|e| Error::io(&setup.name, "attaching a program to a tracepoint failed", e))?;
+        Ok((loaded, links))
+    };
     if setup.shape.host {
-        return Ok((load(&["host_rx", "tx"])?, false));
+        return load(&["host_rx", "tx"], &[], cfg);
     }
-    match load(&["nic_rx", "tx", "taken"]) {
-        Err(e) if e.kind() != ErrorKind::Denied => load(&["nic_rx", "tx"]).map(|l| (l, false)),
-        r => r.map(|l| (l, true)),
+    for (polled, traced) in [(1, &["taken", "polled"][..]), (0, &["taken"])] {
+        if polled > cfg.polled {
+            continue;
+        }
+        cfg.polled = polled;
+        match load(&["nic_rx", "tx"], traced, cfg) {
+            Err(e) if e.kind() != ErrorKind::Denied => {}
+            loaded => return loaded,
+        }
     }
+    load(&["nic_rx", "tx"], &[], cfg)
 }
 
 /// Tells the tx program its interface.

@@ -1,5 +1,7 @@
 //! Each program is loaded by the verifier and run by BPF_PROG_RUN on crafted frames and crafted rings.
 
+mod polls;
+
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -35,10 +37,10 @@ struct Bench {
 impl Bench {
     /// One tx ring (two when not host rings) and enough rx rings; `None`, loudly, without privilege.
     fn new(host: bool) -> Option<Self> {
-        Self::with(host, false)
+        Self::with(host, false, false)
     }
 
-    fn with(host: bool, copy: bool) -> Option<Self> {
+    fn with(host: bool, copy: bool, polled: bool) -> Option<Self> {
         if !crate::sys::is_root() {
             eprintln!("SKIPPED: loading eBPF programs needs root");
             return None;
@@ -53,10 +55,11 @@ impl Bench {
             host: u32::from(host),
             ifindex: 1,
             copy: u32::from(copy),
+            polled: u32::from(polled),
             ..Config::in_region(&setup.region.shared().layout, 0, SLOTS, (2, rx_rings))
         };
         let loaded = Loaded::new(
-            &["nic_rx", "host_rx", "tx", "taken"],
+            &["nic_rx", "host_rx", "tx", "taken", "polled"],
             &cfg,
             RegionArray { array: setup.region.as_fd(), bytes: setup.region.bytes() },
             "bench",
@@ -153,7 +156,7 @@ fn a_full_ring_drops_by_name_and_a_wild_head_gives_no_room() {
 /// Whatever becomes of the copy, the frame goes on.
 #[test]
 fn a_copying_port_takes_nothing_from_the_host() {
-    let Some(b) = Bench::with(false, true) else { return };
+    let Some(b) = Bench::with(false, true, false) else { return };
     b.rx[0].set_slot(1, Slot { buf: 0, len: 0, flags: 0 });
     for (len, at) in [(60, 0), (60, 1), (1514, 2), (5000, 3)] {
         let f = frame(len);
@@ -167,7 +170,7 @@ fn a_copying_port_takes_nothing_from_the_host() {
     let c = b.counters(2);
     assert!(c.drops(DropReason::RingFull) > 0, "{c}");
     assert_eq!(c.frames_in, c.frames_out + c.dropped());
-    let Some(b) = Bench::with(true, true) else { return };
+    let Some(b) = Bench::with(true, true, false) else { return };
     assert!((0..2 * SLOTS).all(|_| b.run("host_rx", &frame(60)).0 == TCX_NEXT));
 }
 
@@ -318,8 +321,8 @@ proptest! {
     /// Whatever the client writes into the words it may write, the kernel half stays inside the region and accounts
     /// for every frame.
     #[test]
-    fn wild_words_are_survived(words in prop::collection::vec((0u32..3, 0usize..32, any::<u32>(), 14usize..4000), 1..40)) {
-        let Some(b) = Bench::new(false) else { return Ok(()) };
+    fn wild_words_are_survived(words in prop::collection::vec((0u32..3, 0usize..32, any::<u32>(), 14usize..4000), 1..40), polled: bool) {
+        let Some(b) = Bench::with(false, false, polled) else { return Ok(()) };
         for (ring, at, v, len) in words {
             b.ctl(ring, at * 4, v);
             let view = if ring < 2 { &b.tx[ring as usize] } else { &b.rx[0] };
