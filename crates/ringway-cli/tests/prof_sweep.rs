@@ -119,6 +119,35 @@ fn a_sweep_of_sizes_from_the_device_to_the_prediction() {
 }
 
 #[test]
+fn two_devices_predict_both_in_one() {
+    if !root() {
+        return;
+    }
+    let short = ["--over", "size", "--values", "64,1518", "--runs", "1", "--seconds", "0.1"];
+    let sweep = |device: &str, more: &[&str]| {
+        let file = file(&format!("{device}.json")).to_str().unwrap().to_owned();
+        let words = [&["prof", "sweep", &file, "--dut", device, "--json"][..], &short, more].concat();
+        assert_eq!(run(&words).json()["points"].as_array().unwrap().len(), 2, "{device}");
+        file
+    };
+    let (bridge, router) = (sweep("linux-bridge", &["--groups"]), sweep("linux-forward", &["--groups"]));
+    let both = sweep("linux-bridged-router", &[]);
+    let words = ["prof", "predict", &bridge, "--then", &router, "--measured", &both];
+    let found = run(&[&words[..], &["--json"]].concat()).json();
+    Schema::read().check("prof predict", &found);
+    for point in found["points"].as_array().unwrap() {
+        let of = |key: &str| point[key].as_f64().unwrap();
+        assert!(of("predicted_ns") >= of("first_ns").max(of("second_ns")), "{point}");
+        assert!(of("predicted_ns") < of("first_ns") + of("second_ns"), "receiving counts once: {point}");
+    }
+    assert_eq!(found["errors"]["points"], 2);
+    let text = run(&words).stdout;
+    assert!(text.contains("linux-bridge, then linux-router, in one thread"), "{text}");
+    let without = run(&["prof", "predict", &both, "--then", &router]);
+    assert!(without.error(1).contains("--groups"), "{}", without.stderr);
+}
+
+#[test]
 fn ctrl_c_leaves_a_partial_sweep() {
     if !root() {
         return;

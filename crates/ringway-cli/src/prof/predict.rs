@@ -1,10 +1,11 @@
-//! `ringway prof predict`: a curve through some points of a sweep says what others measure.
+//! `ringway prof predict`: a curve through some points of a sweep says what others measure; the groups of two devices say what both
+//! cost, one behind the other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ringway_model::paper;
 use ringway_model::predict::held_out::at;
-use ringway_model::predict::{from_part, leave_one_out, page, report};
+use ringway_model::predict::{chain, chain_report, from_part, leave_one_out, page, report};
 use ringway_model::sweep::Sweep;
 use ringway_tester::report::text::table;
 use serde_json::json;
@@ -16,7 +17,7 @@ use crate::errors;
 use crate::failure::Failure;
 use crate::words;
 
-/// Predict the rates of a sweep from its other points, and compare; or check the paper's tables
+/// Predict the rates of a sweep from its other points, and compare; or of two devices in one thread; or check the paper's tables
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -31,6 +32,14 @@ pub(super) struct Args {
     /// Predict loads that were not measured, too
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = value, conflicts_with = "paper")]
     at: Vec<f64>,
+
+    /// Predict a device with this one behind it, in one thread: both files have groups
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "at", "page", "paper"])]
+    then: Option<PathBuf>,
+
+    /// Compare with this measurement of the two in one device
+    #[arg(long, value_name = "FILE", requires = "then")]
+    measured: Option<PathBuf>,
 
     /// Check the tables of the paper, and name each contradiction in them
     #[arg(long, conflicts_with = "file")]
@@ -52,12 +61,19 @@ Examples:
   ringway prof predict sizes.json                    # each size from all others
   ringway prof predict sizes.json --from 64,1518     # all sizes from two
   ringway prof predict flows.json --at 100k          # a number of flows that was not measured
+  ringway prof predict bridge.json --then router.json --measured both.json
   ringway prof predict --paper                       # where the paper's tables contradict each other";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let Some(file) = &args.file else { return of_paper(args.json) };
     let of = |e: String| Failure::Other(errors::files::WRONG_CONTENT, format!("{}: {e}", file.display()));
-    let sweep = Sweep::load(file).map_err(|e| Failure::Other(errors::files::WRONG_CONTENT, e))?;
+    let sweep = load(file)?;
+    if let Some(then) = &args.then {
+        let both = args.measured.as_deref().map(load).transpose()?;
+        let found = chain(&sweep, &load(then)?, both.as_ref()).map_err(of)?;
+        let text = chain_report::text(&found);
+        return Ok(Console { json: args.json }.result(text.trim_end(), &chain_report::json(&found))?);
+    }
     let found = match args.from[..] {
         [] => leave_one_out(&sweep),
         _ => from_part(&sweep, &args.from),
@@ -70,6 +86,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Some(file) => write(file, &page::html(&sweep, &found, &words::line())),
         None => Ok(()),
     }
+}
+
+fn load(file: &Path) -> Result<Sweep, Failure> {
+    Sweep::load(file).map_err(|e| Failure::Other(errors::files::WRONG_CONTENT, e))
 }
 
 /// All checks of the paper's tables, contradictions by name.

@@ -18,6 +18,8 @@ pub enum DutKind {
     LinuxBridge,
     /// The kernel's router.
     LinuxRouter,
+    /// The kernel's router, to which the kernel's bridge brings the frames of port 0: two devices, one behind the other.
+    LinuxBridgedRouter,
     /// A switch of Ringway with the same links as members: it works in the kernel.
     RingwaySwitch,
     /// Ports of a switch of Ringway: from memory to memory, without links.
@@ -31,10 +33,11 @@ pub enum DutKind {
 
 impl DutKind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Veth,
         Self::LinuxBridge,
         Self::LinuxRouter,
+        Self::LinuxBridgedRouter,
         Self::RingwaySwitch,
         Self::RingwayPorts,
         Self::RingwayRouter,
@@ -48,6 +51,7 @@ impl DutKind {
             Self::Veth => "veth",
             Self::LinuxBridge => "linux-bridge",
             Self::LinuxRouter => "linux-router",
+            Self::LinuxBridgedRouter => "linux-bridged-router",
             Self::RingwaySwitch => "ringway-switch",
             Self::RingwayPorts => "ringway-ports",
             Self::RingwayRouter => "ringway-router",
@@ -72,6 +76,9 @@ impl DutKind {
             Self::Veth => "a veth pair and nothing between: calibration",
             Self::LinuxBridge => "the kernel's bridge between veths",
             Self::LinuxRouter => "the kernel's router between veths, IPv4 or IPv6",
+            Self::LinuxBridgedRouter => {
+                "the kernel's router between veths, one of them behind the kernel's bridge"
+            }
             Self::RingwaySwitch => "Ringway's switch in the kernel, veths as members",
             Self::RingwayPorts => "two ports of Ringway's switch, from memory to memory",
             Self::RingwayRouter => "Ringway's router in the kernel, veths as members, by the kernel's tables",
@@ -82,7 +89,7 @@ impl DutKind {
     /// Whether frames have to be sent to its link addresses.
     #[must_use]
     pub fn is_router(self) -> bool {
-        matches!(self, Self::LinuxRouter | Self::RingwayRouter)
+        matches!(self, Self::LinuxRouter | Self::LinuxBridgedRouter | Self::RingwayRouter)
     }
 
     /// Whether it is reached over links, to which the tester attaches by a [`Backend`](super::Backend).

@@ -209,7 +209,9 @@ impl Device {
                 let cpu = spec.cpu.unwrap_or_else(last_cpu);
                 Self::Ovs { switch: Box::new(OvsUserspace::create(inside.name(), &members, cpu)?) }
             }
-            DutKind::Veth | DutKind::RingwayPorts | DutKind::LinuxRouter => Self::Kernel,
+            DutKind::Veth | DutKind::RingwayPorts | DutKind::LinuxRouter | DutKind::LinuxBridgedRouter => {
+                Self::Kernel
+            }
         })
     }
 }

@@ -3,6 +3,7 @@
 use ringway_wire::MacAddr;
 
 use super::backend::Backend;
+use super::bridge::LinuxBridge;
 use super::kind::DutKind;
 use super::router;
 use super::spec::DutSpec;
@@ -13,6 +14,8 @@ use ringway_lab::Lab;
 #[derive(Debug)]
 pub(super) struct Place {
     outside: Lab,
+    /// Of a router behind a bridge; before the namespace that it is in.
+    _bridge: Option<LinuxBridge>,
     /// None where the tester's links are each other's ends.
     inside: Option<Lab>,
     ports: usize,
@@ -30,7 +33,7 @@ impl Place {
         if kind == DutKind::Veth {
             outside.veth("t0", "t1")?;
             ["t0", "t1"].iter().try_for_each(|end| ready(&outside, end, spec.mtu))?;
-            return Ok(Self { outside, inside: None, ports: 2 });
+            return Ok(Self { outside, _bridge: None, inside: None, ports: 2 });
         }
         let inside = Lab::new()?;
         if kind.is_router() {
@@ -43,11 +46,18 @@ impl Place {
             ready(&outside, &tester, spec.mtu)?;
             ready(&inside, &member, spec.mtu)?;
         }
+        let mut bridge = None;
         if kind.is_router() {
-            router::routes(&inside, spec.ipv6)?;
+            let mut sides = ["d0", "d1"];
+            if kind == DutKind::LinuxBridgedRouter {
+                // It has the link address of its only member.
+                bridge = Some(LinuxBridge::create(Some(inside.name()), "br0", &["d0"])?);
+                sides[0] = "br0";
+            }
+            router::routes(&inside, spec.ipv6, sides)?;
             spec.behind.iter().try_for_each(|behind| router::behind(&inside, behind))?;
         }
-        Ok(Self { outside, inside: Some(inside), ports: spec.ports })
+        Ok(Self { outside, _bridge: bridge, inside: Some(inside), ports: spec.ports })
     }
 
     /// The tester's namespace.

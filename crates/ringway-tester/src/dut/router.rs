@@ -53,24 +53,24 @@ fn more_commands(behind: &Behind) -> String {
     text
 }
 
-/// Gives the links `d0` and `d1` addresses, and routes to what is behind them.
-pub(super) fn routes(inside: &Lab, ipv6: bool) -> Result<(), Fault> {
-    commands(ipv6).iter().try_for_each(|command| Ok(inside.ip(command)?))
+/// Gives the interface of each side addresses, and routes to what is behind it.
+pub(super) fn routes(inside: &Lab, ipv6: bool, sides: [&str; 2]) -> Result<(), Fault> {
+    commands(ipv6, sides).iter().try_for_each(|command| Ok(inside.ip(command)?))
 }
 
 /// The commands for `ip`. Addresses stand alone, without a network around that has a broadcast address among the hosts.
-fn commands(ipv6: bool) -> Vec<String> {
+fn commands(ipv6: bool, sides: [&str; 2]) -> Vec<String> {
     let mut commands = Vec::new();
-    for side in 0..2 {
+    for (side, dev) in sides.into_iter().enumerate() {
         let (own, first) = (Ipv4Addr::new(198, 18 + side as u8, 0, 1), v4(side, 0));
-        commands.push(format!("address add {own}/32 dev d{side}"));
-        commands.push(format!("route add {first}/32 dev d{side}"));
-        commands.push(format!("route add 198.{}.0.0/16 via {first} dev d{side}", 18 + side));
+        commands.push(format!("address add {own}/32 dev {dev}"));
+        commands.push(format!("route add {first}/32 dev {dev}"));
+        commands.push(format!("route add 198.{}.0.0/16 via {first} dev {dev}", 18 + side));
         if ipv6 {
             let (net, first) = (format!("2001:2:0:{:x}::", 1 + side), v6(side, 0));
-            commands.push(format!("address add {net}1/128 dev d{side} nodad"));
-            commands.push(format!("route add {first}/128 dev d{side}"));
-            commands.push(format!("route add {net}/64 via {first} dev d{side}"));
+            commands.push(format!("address add {net}1/128 dev {dev} nodad"));
+            commands.push(format!("route add {first}/128 dev {dev}"));
+            commands.push(format!("route add {net}/64 via {first} dev {dev}"));
         }
     }
     commands
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_side_is_reached_by_its_first_host() {
-        let four = commands(false);
+        let four = commands(false, ["d0", "d1"]);
         assert_eq!(
             four[..3],
             [
@@ -111,7 +111,7 @@ mod tests {
                 "route add 198.18.0.0/16 via 198.18.0.2 dev d0"
             ]
         );
-        let both = commands(true);
+        let both = commands(true, ["br0", "d1"]);
         assert_eq!((four.len(), both.len()), (6, 12));
         assert_eq!(
             both[9..],
