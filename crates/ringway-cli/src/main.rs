@@ -47,6 +47,7 @@ mod router;
 mod run;
 mod screen;
 mod selection;
+mod stage_costs;
 mod stats;
 mod stop;
 mod switch;

@@ -1,9 +1,14 @@
-//! `ringway prof live --stages`: a path counts while somebody watches, also when the watcher is killed.
+//! `ringway prof live --stages` and `ringway top --stages`: a path counts while somebody watches, also when the watcher is killed.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
 
+use std::sync::Once;
+use std::thread;
+use std::time::Instant;
+
 use ringway::switch::Switch;
+use ringway_watch::stages::LEASE;
 use serde_json::Value;
 use support::Running;
 use support::room::Room;
@@ -26,6 +31,14 @@ impl Busy {
         let sender = room.start(&["pkt-gen", "-i", "vale0:a", "-f", "tx", "-R", "100k"]);
         room.wait_open("vale0", "a");
         Some(Self { _sender: sender, _receiver: receiver, room })
+    }
+
+    /// Ports of the switch that count.
+    fn watched_ports(&self) -> usize {
+        // All rooms have their switches at the same place, and a process names it once.
+        static SET: Once = Once::new();
+        SET.call_once(|| ringway::pinned::set_root(self.room.path("bpf/ringway")).unwrap());
+        Switch::open("vale0").unwrap().watched_ports()
     }
 }
 
@@ -63,8 +76,49 @@ fn a_killed_watcher_leaves_nothing_switched_on() {
     watch.signal(libc::SIGKILL);
     assert_eq!(watch.end().code, None);
     // A port finds out with its next burst. Port b sends none.
-    ringway::pinned::set_root(busy.room.path("bpf/ringway")).unwrap();
-    busy.room.until(|| Switch::open("vale0").unwrap().watched_ports() == 1);
+    busy.room.until(|| busy.watched_ports() == 1);
+}
+
+/// What `ringway top` says of stages, once packets were counted.
+fn top_with_packets(busy: &Busy) -> Value {
+    let end = Instant::now() + support::LIMIT;
+    loop {
+        let top = busy.room.json(&["top", "--once", "--stages", "--interval", "300"]);
+        let paths = top["stages"].as_array().expect("paths with stages");
+        if paths.iter().any(|path| path["packets"].as_u64() > Some(0)) {
+            return top;
+        }
+        assert!(Instant::now() < end, "no packet is counted: {top}");
+    }
+}
+
+#[test]
+fn top_shows_the_stages_of_a_switch_once() {
+    let Some(busy) = Busy::new() else { return };
+    let top = top_with_packets(&busy);
+    Schema::read().check("top", &top);
+    assert_eq!(top["stages"].as_array().unwrap().len(), 1, "two ports have one switch: {top}");
+    let path = &top["stages"][0];
+    assert_eq!((&path["target"], &path["stages"][1]["stage"]), (&"switch=vale0".into(), &"deliver".into()));
+    assert!(path["total"].as_f64() > Some(0.0) && path["batch"].as_f64() >= Some(1.0), "{path}");
+    let text = busy.room.run(&["top", "--once", "--stages", "--interval", "300"]).stdout;
+    assert!(text.contains("\n\nstages of switch=vale0, ") && text.contains("\ndeliver "), "{text}");
+    let without = busy.room.json(&["top", "--once", "--interval", "20"]);
+    assert!(without.get("stages").is_none(), "{without}");
+}
+
+#[test]
+fn a_killed_top_leaves_nothing_switched_on() {
+    let Some(busy) = Busy::new() else { return };
+    assert_eq!(busy.watched_ports(), 0);
+    let top = busy.room.start(&["top", "--once", "--stages", "--interval", "600000"]);
+    busy.room.until(|| busy.watched_ports() == 2);
+    // Longer than a lease: port a, which sends, would have found out.
+    thread::sleep(LEASE + LEASE / 2);
+    assert_eq!(busy.watched_ports(), 2);
+    top.signal(libc::SIGKILL);
+    assert_eq!(top.end().code, None);
+    busy.room.until(|| busy.watched_ports() == 1);
 }
 
 #[test]

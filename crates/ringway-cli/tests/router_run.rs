@@ -132,6 +132,11 @@ fn stages_of_a_router_are_watched() {
     for (n, name) in ["RX", "prerouting", "routing", "postrouting", "TX"].into_iter().enumerate() {
         assert!(stage(n).0 == name && stage(n).1 > Some(0.0), "{counted}");
     }
+    let words = ["top", "--once", "--stages", "--interval", "50", "--json"];
+    let top = spawn(&mut inside(&lab, &words)).end().json();
+    Schema::read().check("top", &top);
+    let paths: Vec<_> = top["stages"].as_array().unwrap().iter().filter(|p| p["target"] == *target).collect();
+    assert!(paths.len() == 1 && paths[0]["stages"][2]["stage"] == "routing", "two ports, one process: {top}");
     router.interrupt();
     let ended = watch.end();
     assert!(ended.code == Some(0) && ended.stderr.contains(&format!("{target} has ended")), "{ended:?}");

@@ -13,8 +13,10 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ringway::switch::Switch;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+use support::room::Room;
 use support::{LIMIT, pipe, run, start, wait_open};
 
 /// `ringway top` in a session of its own on a pseudo-terminal.
@@ -241,6 +243,34 @@ fn a_killed_owner_disappears() {
     top.press("q");
     assert_eq!(top.end(), Some(0));
     assert!(!run(&["stats"]).stdout.contains(&b));
+}
+
+#[test]
+fn a_key_switches_stages_on_and_off() {
+    let Some(room) = Room::new() else { return };
+    assert_eq!(room.run(&["switch", "add", "vale0"]).code, Some(0));
+    assert_eq!(room.run(&["switch", "port", "add", "vale0:a"]).code, Some(0));
+    let _sender = room.start(&["pkt-gen", "-i", "vale0:a", "-f", "tx", "-R", "10k"]);
+    room.wait_open("vale0", "a");
+    ringway::pinned::set_root(room.path("bpf/ringway")).unwrap();
+    let watched = || Switch::open("vale0").unwrap().watched_ports();
+    let vars = [("RINGWAY_DIR", "run"), ("RINGWAY_BPFFS", "bpf/ringway")];
+    let vars = vars.map(|(name, at)| format!("{name}={}", room.path(at)));
+    let mut top = Top::start_under(&["env", &vars[0], &vars[1]], 80, 24, &["--interval", "100"]);
+    top.wait_for("vale0:a");
+    assert_eq!(watched(), 0);
+    top.press("c");
+    for text in ["switch=vale0", "STAGE", "decide", "deliver", "share"] {
+        top.wait_for(text);
+    }
+    assert_eq!(watched(), 1);
+    top.press("c");
+    room.until(|| watched() == 0);
+    top.press("c");
+    room.until(|| watched() == 1);
+    top.press("q");
+    assert_eq!(top.end(), Some(0));
+    room.until(|| watched() == 0);
 }
 
 #[test]

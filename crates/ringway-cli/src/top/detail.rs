@@ -27,7 +27,7 @@ pub(super) enum Kind {
     Alarm,
 }
 
-fn line(kind: Kind, text: impl Into<String>) -> Line {
+pub(super) fn line(kind: Kind, text: impl Into<String>) -> Line {
     Line { kind, text: text.into() }
 }
 

@@ -5,6 +5,7 @@ mod detail;
 mod object;
 #[cfg(test)]
 mod samples;
+mod stages;
 mod state;
 mod text;
 mod view;
@@ -16,11 +17,13 @@ use ratatui::crossterm::event::{self, Event};
 use ringway_engine::Signals;
 use ringway_watch::ports::Reading;
 
+use crate::console::note;
 use crate::errors;
 use crate::failure::Failure;
 use crate::options::Json;
 use crate::screen::{self, Screen};
 use crate::stop;
+use stages::{Shown, Watcher};
 use state::{State, Wish};
 
 /// Watch the rates of all open ports
@@ -35,6 +38,10 @@ pub(crate) struct Args {
     /// Print once, as plain text, what happened within one interval
     #[arg(long)]
     once: bool,
+
+    /// Show what stages of the port's switch or router cost, by their own counters; key c does so, too
+    #[arg(long)]
+    stages: bool,
 
     #[command(flatten)]
     json: Json,
@@ -51,8 +58,12 @@ It shows the ports that you may see: root sees its own. Press ? for keys and for
   OWNER    the program that has the port open, on wide terminals
   FILL     slots in use after the last sync, of those that can be
 
+--stages shows ticks and nanoseconds of a packet for each stage of the selected port's switch, and of `ringway router run` in
+its process; with --once of all ports. These paths count while top watches, and end two seconds after it.
+
 Examples:
   ringway top
+  ringway top --stages                # with what decide and deliver of a switch cost
   ringway top --once --interval 500   # for a pipe or a log
   ringway top --once --json           # for a program";
 
@@ -65,10 +76,16 @@ const POLL: Duration = Duration::from_millis(100);
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let signals = stop::signals()?;
     let mut state = State::new(Duration::from_millis(args.interval));
+    if args.stages {
+        state.stages = Shown::Starting;
+    }
     state.add(Reading::now());
     if args.once {
-        signals.rest(state.interval);
-        state.add(Reading::now());
+        once(&mut state, &signals);
+        if args.json.console().json {
+            // As text they stand in their place.
+            stages::failures(&state.stages).for_each(|text| note(&format!("top: {text}")));
+        }
         args.json.console().result(&text::page(&state), &object::page(&state))?;
         return Ok(());
     }
@@ -80,12 +97,31 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Measures one interval, with stages of the paths of all ports if they are wanted.
+fn once(state: &mut State, signals: &Signals) {
+    let mut watcher = Watcher::default();
+    if state.wants_stages() {
+        watcher.follow(state.rows().iter().map(|row| &row.port.key));
+    }
+    let end = Instant::now() + state.interval;
+    while !signals.stopped() && Instant::now() < end {
+        signals.rest(end.saturating_duration_since(Instant::now()).min(POLL));
+        watcher.prolong();
+    }
+    state.add(Reading::now());
+    if state.wants_stages() {
+        state.stages = Shown::Read(watcher.read());
+    }
+}
+
 /// Draws until told to stop.
 fn watch(screen: &mut Screen, state: &mut State, signals: &Signals) -> io::Result<()> {
     let mut next = Instant::now() + state.interval.min(FIRST);
+    let mut watcher = Watcher::default();
     while !signals.stopped() {
+        follow(&mut watcher, state);
         draw(screen, state)?;
-        match wait(state, next, signals)? {
+        match wait(state, next, &mut watcher, signals)? {
             Wish::Quit => return Ok(()),
             Wish::Resume => {
                 state.resume(Reading::now());
@@ -95,11 +131,24 @@ fn watch(screen: &mut Screen, state: &mut State, signals: &Signals) -> io::Resul
             Wish::Nothing if signals.stopped() => {}
             Wish::Nothing => {
                 state.add(Reading::now());
+                if state.wants_stages() {
+                    let changed = follow(&mut watcher, state);
+                    state.stages = if changed { Shown::Starting } else { Shown::Read(watcher.read()) };
+                }
                 next = Instant::now() + state.interval;
             }
         }
     }
     Ok(())
+}
+
+/// Watches the stages that the state wants; whether these are other ones than before.
+fn follow(watcher: &mut Watcher, state: &State) -> bool {
+    if !state.wants_stages() {
+        watcher.leave();
+        return false;
+    }
+    watcher.follow(state.selected().into_iter())
 }
 
 /// Shows the state.
@@ -109,8 +158,9 @@ fn draw(screen: &mut Screen, state: &mut State) -> io::Result<()> {
 }
 
 /// Waits for a key that changes something, or until `next`; [`Wish::Nothing`] when that has come.
-fn wait(state: &mut State, next: Instant, signals: &Signals) -> io::Result<Wish> {
+fn wait(state: &mut State, next: Instant, watcher: &mut Watcher, signals: &Signals) -> io::Result<Wish> {
     while !signals.stopped() && (state.paused || Instant::now() < next) {
+        watcher.prolong();
         let left = if state.paused { POLL } else { next.saturating_duration_since(Instant::now()) };
         if !screen::pressed(left.min(POLL))? || !event::poll(Duration::ZERO)? {
             continue;

@@ -4,13 +4,20 @@ use ringway_watch::ports::Change;
 use ringway_watch::rates::Rates;
 use serde_json::{Value, json};
 
+use super::stages::Shown;
 use super::state::State;
+use crate::stage_costs::Costs;
 
-/// Each port with its rates.
+/// Each port with its rates, and each path with what its stages cost, when that was asked for.
 pub(super) fn page(state: &State) -> Value {
     let rows = state.rows();
     let seconds = rows.first().map_or(0.0, |row| row.seconds);
-    json!({ "command": "top", "seconds": seconds, "ports": rows.iter().map(port).collect::<Vec<_>>() })
+    let mut object =
+        json!({ "command": "top", "seconds": seconds, "ports": rows.iter().map(port).collect::<Vec<_>>() });
+    if let Shown::Read(found) = &state.stages {
+        object["stages"] = found.iter().flatten().map(Costs::json).collect();
+    }
+    object
 }
 
 fn port(row: &Change<'_>) -> Value {

@@ -6,6 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ringway_watch::ports::{Change, Key, Reading, changes};
 
 use super::columns::Column;
+use super::stages::Shown;
 
 /// Intervals that `+` and `-` step through, in ms.
 const STEPS: [u64; 10] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 600_000];
@@ -53,6 +54,8 @@ pub(super) struct State {
     /// First line shown of a port's page or of the help.
     pub(super) scroll: usize,
     message: Option<(String, u32)>,
+    /// What stages cost: of the paths of the selected port, or with `--once` of all ports.
+    pub(super) stages: Shown,
 }
 
 impl State {
@@ -71,6 +74,7 @@ impl State {
             place: 0,
             scroll: 0,
             message: None,
+            stages: Shown::Off,
         }
     }
 
@@ -82,10 +86,21 @@ impl State {
         self.settle();
     }
 
+    /// The selected port.
+    pub(super) fn selected(&self) -> Option<&Key> {
+        self.selected.as_ref()
+    }
+
+    /// Whether stages are shown, so that paths have to count.
+    pub(super) fn wants_stages(&self) -> bool {
+        !self.paused && !matches!(self.stages, Shown::Off)
+    }
+
     /// Measures on from a new reading without showing rates over the time in between.
     pub(super) fn resume(&mut self, reading: Reading) {
         self.last = Some(reading);
         self.before = None;
+        self.begin_stages();
         self.settle();
     }
 
@@ -133,6 +148,7 @@ impl State {
         let key = rows.get(place).map(|r| r.port.key.clone());
         if key != self.selected {
             self.scroll = 0;
+            self.begin_stages();
         }
         (self.selected, self.place) = (key, place);
     }
@@ -166,6 +182,9 @@ impl State {
             KeyCode::Enter if self.page == Page::Ports && self.selected.is_some() => self.turn_to(Page::Port),
             KeyCode::Esc | KeyCode::Enter => self.turn_to(Page::Ports),
             KeyCode::Char('r') => self.baseline = self.last.clone().unwrap_or_default(),
+            KeyCode::Char('c') => {
+                self.stages = if matches!(self.stages, Shown::Off) { Shown::Starting } else { Shown::Off };
+            }
             KeyCode::Char('b') => self.wire = !self.wire,
             KeyCode::Char('s') => self.sort_by(1),
             KeyCode::Char('S') => self.sort_by(Column::ALL.len() - 1),
@@ -178,6 +197,13 @@ impl State {
             code => return self.go(code),
         }
         Wish::Draw
+    }
+
+    /// Drops what was read of stages, which is another port's or old.
+    fn begin_stages(&mut self) {
+        if !matches!(self.stages, Shown::Off) {
+            self.stages = Shown::Starting;
+        }
     }
 
     fn turn_to(&mut self, page: Page) {
@@ -305,6 +331,28 @@ mod tests {
         state.add(reading(2, &[("a", 1200), ("b", 70)]));
         let dropped: Vec<u64> = state.rows().iter().map(|r| r.dropped).collect();
         assert_eq!((dropped, state.was_reset()), (vec![20, 7], true), "of ports opened later all counts");
+    }
+
+    #[test]
+    fn stages_are_of_the_selected_port() {
+        let mut state = State::new(Duration::from_secs(1));
+        state.add(reading(1, &[("a", 0), ("b", 0)]));
+        assert_eq!((state.wants_stages(), state.selected().map(|key| key.name.as_str())), (false, Some("a")));
+        press(&mut state, "c");
+        assert!(state.wants_stages() && matches!(state.stages, Shown::Starting));
+        for keys in ["j", "pp"] {
+            state.stages = Shown::Read(Vec::new());
+            press(&mut state, "s");
+            assert!(matches!(state.stages, Shown::Read(_)), "another order leaves them");
+            if press(&mut state, keys) == Wish::Resume {
+                state.resume(reading(2, &[("a", 0), ("b", 0)]));
+            }
+            assert!(matches!(state.stages, Shown::Starting), "{keys}");
+        }
+        press(&mut state, "p");
+        assert!(!state.wants_stages(), "a screen that stands still needs no counters");
+        press(&mut state, "pc");
+        assert!(!state.wants_stages() && matches!(state.stages, Shown::Off));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::columns::Column;
 use super::detail;
+use super::stages;
 use super::state::State;
 use crate::visible::none_listed;
 
@@ -25,6 +26,11 @@ pub(super) fn page(state: &State) -> String {
         all.push(String::new());
         all.extend(detail::lines(row, usize::MAX, "opened").into_iter().map(|l| l.text));
     }
+    let costs = stages::lines(&state.stages);
+    if !costs.is_empty() {
+        all.push(String::new());
+        all.extend(costs.into_iter().map(|l| l.text));
+    }
     all.join("\n")
 }
 
@@ -36,7 +42,9 @@ mod tests {
     use ringway_watch::ports::Reading;
 
     use super::*;
+    use crate::stage_costs::tests::costs;
     use crate::top::samples::{counters, port};
+    use crate::top::stages::Shown;
 
     #[test]
     fn names_are_not_cut() {
@@ -63,5 +71,15 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.matches("\nrx0 ").count(), 2, "{text}");
+        let none = "\nno stages: ports of switches and of ringway router run have them";
+        state.stages = Shown::Read(Vec::new());
+        assert_eq!(page(&state), format!("{text}\n{none}"));
+        state.stages = Shown::Read(vec![Ok(costs(10, 640, [320_000, 64_000]))]);
+        let with = page(&state);
+        let stages = with.strip_prefix(&text).expect("stages come last");
+        assert!(
+            stages.starts_with("\n\nstages of switch=vale0, ticks (TSC 2.00 GHz) of a packet\nSTAGE "),
+            "{with}"
+        );
     }
 }

@@ -7,6 +7,7 @@ use ringway_watch::ports::Change;
 
 use super::columns::{Column, shorten};
 use super::detail::{self, Kind};
+use super::stages;
 use super::state::{Page, State};
 use crate::visible::none_open;
 
@@ -23,8 +24,8 @@ KEYS
   Enter, Esc      the selected port alone, and back
   s, S, i         sort by the next or previous column; invert the order
   b               bit rates on the wire (with FCS, preamble, gap) or of frames
-  p, space        pause and go on
-  r               totals count from now
+  c               what stages of the port's switch or router cost; off again
+  p, space; r     pause and go on; totals count from now
   +, -            longer or shorter interval
 
 COLUMNS
@@ -155,7 +156,9 @@ fn below(state: &State, rows: &[Change<'_>], width: usize) -> Vec<detail::Line> 
         return HELP.lines().flat_map(line).collect();
     }
     let since = if state.was_reset() { "reset" } else { "opened" };
-    rows.get(state.place(rows)).map_or_else(Vec::new, |row| detail::lines(row, width, since))
+    let Some(row) = rows.get(state.place(rows)) else { return Vec::new() };
+    let costs = stages::lines(&state.stages).into_iter().flat_map(|line| detail::wrap(line, width));
+    detail::lines(row, width, since).into_iter().chain(costs).collect()
 }
 
 /// The page below a table starts at its top.
@@ -211,7 +214,9 @@ mod tests {
     use ringway_watch::ports::Reading;
 
     use super::*;
+    use crate::stage_costs::tests::costs;
     use crate::top::samples::{counters, port};
+    use crate::top::stages::Shown;
 
     /// Two readings, a second apart, of a port that loses frames, one with a long name and `more` idle ones.
     fn state(more: u32) -> State {
@@ -318,6 +323,18 @@ mod tests {
     }
 
     #[test]
+    fn stages_stand_below_the_port() {
+        let mut state = state(0);
+        state.stages = Shown::Read(vec![Ok(costs(10, 640, [320_000, 64_000]))]);
+        let shown = screen(&state, 80, 24);
+        assert_eq!(shown[12], "   the program reads too slowly: give it a core of its own or a larger ring");
+        assert_eq!(shown[13], "stages of switch=vale0, ticks (TSC 2.00 GHz) of a packet");
+        assert_eq!(shown[15], "decide          1000.0    500.0    83%");
+        press(&mut state, "c");
+        assert!(screen(&state, 80, 24)[13].is_empty());
+    }
+
+    #[test]
     fn the_selected_port_stays_in_sight() {
         let mut state = state(200);
         for (keys, name) in
@@ -372,7 +389,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn any_size_can_be_drawn(width in 1u16..130, height in 1u16..60, more in 0u32..30, keys in "[?\njksbirp]{0,6}") {
+        fn any_size_can_be_drawn(width in 1u16..130, height in 1u16..60, more in 0u32..30, keys in "[?\njksbircp]{0,6}") {
             let mut state = state(more);
             press(&mut state, &keys);
             let shown = screen(&state, width, height);

@@ -103,6 +103,12 @@ fn commands() {
             "ringway top",
             As("script -qec 'timeout --foreground --preserve-status -s INT 2 ringway top' /dev/null"),
         ),
+        Special::new(
+            "ringway top --stages",
+            As(
+                "script -qec 'timeout --foreground --preserve-status -s INT 2 ringway top --stages' /dev/null",
+            ),
+        ),
         Special::new("ringway exporter", Says("9788")),
     ];
     perform(&stage, "docs/commands.md", &special);
@@ -291,6 +297,7 @@ fn watch() {
     let Some(stage) = Stage::new(&["eth0"]) else { return };
     let named = [
         Special::plain("ringway top --once"),
+        Special::plain("ringway top --once --stages"),
         Special::plain("ringway stats --json"),
         Special::plain("ringway stats --openmetrics"),
         Special::plain("ringway stats --check"),
