@@ -65,6 +65,8 @@ fn keys_and_types_are_those_of_the_page() {
         ("fib lookup", format!("fib lookup --json {routes} 10.1.1.1 192.0.2.1")),
         ("fib load", format!("fib load --json {routes}")),
         ("doctor", "doctor lo --json".into()),
+        ("explain", "explain E0102 --json".into()),
+        ("explain", "explain --json".into()),
         ("bench", "bench io --case pipe --only ringway-pipe --runs 1 --seconds 0.02 --json".into()),
         ("bench", "bench flows --case dns --only ringway-memory --runs 2 --seconds 0.3 --json".into()),
     ] {

@@ -89,6 +89,10 @@ fn done(part: &Part, dry_run: bool, netns: Option<&str>) -> Result<(), Failure> 
     }
 }
 
+fn object(part: &Part, why: &Failure) -> Value {
+    json!({ "name": part.name, "error": why.to_string(), "code": why.code().to_string() })
+}
+
 fn conclude(
     parts: &[Part],
     failed: &[(&Part, Failure)],
@@ -97,8 +101,7 @@ fn conclude(
 ) -> Result<(), Failure> {
     let changes: Vec<Value> = parts.iter().flat_map(|part| &part.lines).map(|line| line.object()).collect();
     let names: Vec<&str> = failed.iter().map(|(part, _)| part.name.as_str()).collect();
-    let errors: Vec<Value> =
-        failed.iter().map(|(part, why)| json!({ "name": part.name, "error": why.to_string() })).collect();
+    let errors: Vec<Value> = failed.iter().map(|(part, why)| object(part, why)).collect();
     let object = json!({ "dry_run": args.dry_run, "changes": changes, "failed": errors });
     if args.json.json || parts.is_empty() {
         console.result("nothing to do", &object)?;

@@ -44,3 +44,34 @@ fn numbers_have_short_forms_and_all_are_listed() {
     let list = run(&["explain"]).stdout;
     assert!(list.contains("\n  E0102  the named thing does not exist\n"), "{list}");
 }
+
+/// What programs read of the index is what people read of it.
+#[test]
+fn the_index_as_json_is_that_of_the_text() {
+    let one = run(&["explain", "102", "--json"]).json();
+    let [error] = &one["errors"].as_array().unwrap()[..] else { panic!("{one}") };
+    let part = |key: &str| error[key].as_str().unwrap();
+    let text = format!(
+        "{}: {}\n\nCause: {}\n\nCure: {}\n",
+        part("code"),
+        part("title"),
+        part("cause"),
+        part("cure")
+    );
+    assert_eq!(run(&["explain", "E0102"]).stdout, text);
+
+    let all = run(&["explain", "--json"]).json();
+    let mut list = String::new();
+    for error in all["errors"].as_array().unwrap() {
+        let (area, code, title) = (&error["area"], &error["code"], &error["title"]);
+        let area = format!("{}:\n", area.as_str().unwrap());
+        if !list.contains(&area) {
+            list += if list.is_empty() { "" } else { "\n" };
+            list += &area;
+        }
+        list += &format!("  {}  {}\n", code.as_str().unwrap(), title.as_str().unwrap());
+    }
+    assert_eq!(run(&["explain"]).stdout, list);
+    assert!(all["errors"].as_array().unwrap().contains(error));
+    assert_eq!(number_of(&["explain", "E9999", "--json"], 2), "E0004");
+}
