@@ -32,6 +32,7 @@ mod extcap;
 mod failure;
 mod fib;
 mod flows;
+mod handover;
 mod help;
 #[cfg(not(feature = "bench"))]
 mod left_out;

@@ -112,7 +112,7 @@ fn the_process_of_a_port_is_of_its_owner() {
         ])
     };
     let ended = add(&denied);
-    assert!(ended.error(1).contains("Permission denied"), "{ended:?}");
+    assert!(ended.error(1).contains("Permission denied") && ended.stderr.ends_with("[E0104]\n"), "{ended:?}");
     assert_eq!(room.switch("valem")["ports"].as_array().map(Vec::len), Some(0));
 
     let made = add(&format!("@ringway-switch-memif-{}", std::process::id()));
@@ -163,13 +163,15 @@ fn other_users_are_turned_away_unless_they_may_connect() {
 fn wrong_words_make_no_port() {
     let Some(room) = Room::new() else { return };
     assert_eq!(room.run(&["switch", "add", "valem"]).code, Some(0));
-    for (args, said) in [
-        (&["valem:m1", "--memif", "m.sock,colour=red"][..], "options are id="),
-        (&["valem:m1", "valem:m2", "--memif", "@m"], "--memif is for one port"),
-        (&["valem:m1", "--memif", "/nowhere/m.sock"], "/nowhere"),
+    for (args, said, number) in [
+        (&["valem:m1", "--memif", "m.sock,colour=red"][..], "options are id=", "[E0004]"),
+        (&["valem:m1", "valem:m2", "--memif", "@m"], "--memif is for one port", "[E0005]"),
+        // The process that serves the port finds this one.
+        (&["valem:m1", "--memif", "/nowhere/m.sock"], "/nowhere", "[E0102]"),
     ] {
         let ended = room.run(&[&["switch", "port", "add"], args].concat());
-        assert!(ended.code != Some(0) && ended.stderr.contains(said), "{ended:?}");
+        let text = ended.stderr.trim_end();
+        assert!(ended.code != Some(0) && text.contains(said) && text.ends_with(number), "{ended:?}");
     }
     assert_eq!(room.switch("valem")["ports"].as_array().map(Vec::len), Some(0));
 }

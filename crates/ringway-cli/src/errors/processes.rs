@@ -15,9 +15,9 @@ errors! {
     NOT_STARTED = 304: "a program or process could not be started",
         "The kernel refused to start it. The error has the kernel's words.",
         "Check the rights of the program, and the limits on processes and memory.";
-    BACKGROUND = 305: "the process in the background ended",
-        "The process that serves a port or a router ended while it started. The error has its last words, or names its log.",
-        "Read the log, cure what it names, and run the command again. `--foreground` shows all of it.";
+    BACKGROUND = 305: "the process in the background ended without a word",
+        "The process of a port or a router ended while it started, and gave no reason. A process that gives one ends with the number of that reason.",
+        "Read the log in the run directory, cure what it names, and run the command again. `ringway router add r0 --foreground` shows all of it.";
     NOT_ENDED = 306: "a process stands in the way",
         "A process holds the lock of a router, or did not end.",
         "The error names the process. End it as root, and run the command again.";

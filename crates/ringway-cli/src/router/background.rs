@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -18,6 +17,7 @@ use crate::bounded_log::shorten;
 use crate::console::{Console, note};
 use crate::errors;
 use crate::failure::Failure;
+use crate::handover::{self, Said};
 
 /// Options that a child has and its parent has not.
 pub(super) const CHILD: [&str; 2] = ["--foreground", "--report"];
@@ -78,28 +78,28 @@ pub(super) fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result
         command.current_dir(dir);
     }
     let mut child = command.spawn().map_err(|e| failed("starting its process", e))?;
-    let mut line = String::new();
-    if let Some(out) = child.stdout.take() {
-        let heard = showing_progress(name, || BufReader::new(out).read_line(&mut line));
-        heard.map_err(|e| failed("hearing of its process", e))?;
-    }
-    let said: Value = serde_json::from_str(&line).unwrap_or_default();
-    match (said["error"].as_str(), said["ok"].clone()) {
-        (Some(why), _) => {
+    let heard = match child.stdout.take() {
+        Some(out) => {
+            showing_progress(name, || handover::hear(out)).map_err(|e| failed("hearing of its process", e))?
+        }
+        None => Said::Nothing,
+    };
+    match heard {
+        Said::Ready(made) => Ok(made),
+        Said::Failed(why) => {
             let _ = child.wait();
             if new && !is_router(name) {
                 files.remove_log(); // all that it has is said here
             }
-            Err(Failure::Other(errors::processes::BACKGROUND, why.to_owned()))
+            Err(why)
         }
-        (None, Value::Null) => {
+        Said::Nothing => {
             let _ = child.wait();
             Err(Failure::Other(
                 errors::processes::BACKGROUND,
                 format!("{name}: its process ended; {} says why", files.log().display()),
             ))
         }
-        (None, ok) => Ok(ok),
     }
 }
 

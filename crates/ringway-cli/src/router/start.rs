@@ -4,7 +4,6 @@
 //! the router, and writes one line of JSON to its standard output. It goes on in a session of its own, and writes to the log.
 
 use std::env;
-use std::io::Write;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -20,8 +19,8 @@ use super::background::{CHILD, announce};
 use crate::console::{Console, note};
 use crate::errors;
 use crate::failure::Failure;
-use crate::stop;
 use crate::units::utc;
+use crate::{handover, stop};
 
 /// Runs the process until Ctrl-C or SIGTERM. `report`: it is a child whose parent waits for a word.
 pub(super) fn run(
@@ -40,7 +39,7 @@ pub(super) fn run(
     let (mut engine, mut server, object) = match begin(name, spec, options, &files) {
         Ok(begun) => begun,
         Err(e) if report => {
-            std::io::stdout().write_all(format!("{}\n", json!({ "error": e.to_string() })).as_bytes())?;
+            handover::say_failure(&e)?;
             return Ok(());
         }
         Err(e) => return Err(e),
@@ -157,9 +156,7 @@ fn tell(object: &Value, report: bool, console: Console) -> Result<(), Failure> {
     if !report {
         return announce(object, console);
     }
-    let mut out = std::io::stdout();
-    out.write_all(format!("{}\n", json!({ "ok": object })).as_bytes())?;
-    out.flush()?;
+    handover::say_ready(object)?;
     // the parent's pipe ends here: standard error is the log
     stdio::dup2_stdout(stdio::stderr()).map_err(|e| Failure::Output(e.into()))
 }

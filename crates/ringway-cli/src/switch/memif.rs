@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::env;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -14,13 +13,14 @@ use ringway::dirs::{PrivateDir, run_directory};
 use ringway::switch::PortAccess;
 use ringway::{CounterWatch, OpenOptions, PortName};
 use ringway_engine::{Bridge, supervise};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::names::{OnePort, PortOf};
 use crate::bounded_log::shorten;
 use crate::console::{Console, note};
 use crate::errors;
 use crate::failure::Failure;
+use crate::handover::{self, Said};
 use crate::options::Turns;
 use crate::{counters, stop};
 
@@ -69,12 +69,11 @@ impl Serve {
         let signals = stop::signals()?;
         let opened = self.open();
         if self.report {
-            let said = match &opened {
-                Ok(_) => json!({ "ok": std::process::id() }),
-                Err(e) => json!({ "error": e.to_string() }),
-            };
             // A parent that does not listen any more changes nothing.
-            let _ = writeln!(std::io::stdout(), "{said}");
+            let _ = match &opened {
+                Ok(_) => handover::say_ready(&json!(std::process::id())),
+                Err(e) => handover::say_failure(e),
+            };
         }
         let mut bridge = {
             let [port, peer] = opened?;
@@ -97,9 +96,9 @@ impl Serve {
         Ok(())
     }
 
-    fn open(&self) -> ringway::Result<[ringway::Port; 2]> {
+    fn open(&self) -> Result<[ringway::Port; 2], Failure> {
         let (switch_port, memif) = (self.of.port.to_string(), self.memif.to_string());
-        OpenOptions::new().open_all([&switch_port, &memif])
+        Ok(OpenOptions::new().open_all([&switch_port, &memif])?)
     }
 
     fn text(&self, port: &CounterWatch, peer: &CounterWatch) -> String {
@@ -153,24 +152,23 @@ pub(super) fn in_background(of: &PortOf, memif: &PortName, access: &PortAccess) 
         command.uid(uid).gid(access.gid.unwrap_or_else(|| group_of(uid)));
     }
     let mut child = command.spawn().map_err(|e| failed("starting the process that serves it", e))?;
-    let mut line = String::new();
-    if let Some(out) = child.stdout.take() {
-        BufReader::new(out)
-            .read_line(&mut line)
-            .map_err(|e| failed("hearing of the process that serves it", e))?;
-    }
-    let said: Value = serde_json::from_str(&line).unwrap_or_default();
-    match (said["ok"].as_u64(), said["error"].as_str()) {
-        (Some(pid), _) => {
-            note(&format!("ringway: {of}: process {pid} serves {memif}"));
+    let heard = match child.stdout.take() {
+        Some(out) => handover::hear(out).map_err(|e| failed("hearing of the process that serves it", e))?,
+        None => Said::Nothing,
+    };
+    match heard {
+        Said::Ready(_) => {
+            note(&format!("ringway: {of}: process {} serves {memif}", child.id()));
             Ok(child.id())
         }
-        (None, why) => {
+        Said::Failed(why) => {
             let _ = child.wait();
-            Err(Failure::Other(
-                errors::processes::BACKGROUND,
-                why.unwrap_or("the process that serves the port ended at once").to_owned(),
-            ))
+            Err(why)
+        }
+        Said::Nothing => {
+            let _ = child.wait();
+            let what = format!("{of}: the process that serves the port ended without a word");
+            Err(Failure::Other(errors::processes::BACKGROUND, what))
         }
     }
 }

@@ -3,8 +3,11 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
+use serde_json::Value;
+
 use crate::bed::Bed;
 use crate::support::room::NOBODY;
+use crate::support::schema::Schema;
 
 #[test]
 fn what_is_wrong_in_a_file_is_said_with_its_line() {
@@ -66,8 +69,12 @@ fn a_switch_that_fails_is_as_it_was() {
     let others = "[switch.vale1]\n[switch.vale1.port.p1]\nisolated = true\n\
         [switch.vale2]\n[switch.vale2.member.nic9]\n[switch.vale2.port.p1]\n";
     bed.write("a.toml", &format!("{vale0}{others}"));
-    let ended = bed.apply(&[]);
+    let ended = bed.apply(&["--json"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
+    let object: Value = serde_json::from_str(&ended.stdout).unwrap();
+    Schema::read().check("apply", &object);
+    let failed = |n: usize| [&object["failed"][n]["name"], &object["failed"][n]["code"]];
+    assert_eq!([failed(0), failed(1)], [["vale0", "E0102"], ["vale2", "E0102"]], "{object}");
     for says in ["/nowhere", "nic9", "not as the files say: vale0, vale2"] {
         assert!(ended.stderr.contains(says), "{says}: {ended:?}");
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
+use std::process::Command;
 use std::time::Duration;
 
 use crate::bed::{B4, Bed};
@@ -70,15 +71,32 @@ fn interfaces_that_can_not_be_members() {
     bed.b.exec("ethtool", &["-K", "b0", "gro", "off"]).unwrap();
     let said = refused(&bed, &["ra", "rb", "--path", "xdp"]);
     assert!(said.contains("vale0:rb") && said.contains("gro on"), "{said}");
+    assert!(said.ends_with("[E0105]\n"), "{said}");
     let said = refused(&bed, &["absent"]);
-    assert!(said.contains("absent"), "{said}");
+    assert!(said.contains("absent") && said.ends_with("[E0102]\n"), "{said}");
     bed.ip("link add x0 type veth peer name x1\nlink set x0 up\nlink set x1 up");
 
     let made = bed.room.json(&["router", "add", "vale0", "--path", "xdp"]);
     assert_eq!(made["members"], serde_json::json!(["ra"]), "the others stay with the kernel");
     assert_eq!(made["warnings"].as_array().unwrap().len(), 3, "{made}");
     let twice = bed.room.run(&["router", "add", "vale0"]);
-    assert!(twice.error(1).contains("there is a"), "{twice:?}");
+    assert!(twice.error(1).contains("there is a") && twice.stderr.ends_with("[E0103]\n"), "{twice:?}");
+}
+
+/// The process of a router starts as it was started the time before: words that its command does not know end it at once.
+#[test]
+fn a_process_that_ends_without_a_word_is_said_with_its_log() {
+    let Some(bed) = Bed::new() else { return };
+    bed.make("vale0");
+    let pid = bed.pid("vale0").unwrap();
+    Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+    bed.room.until(|| bed.router("vale0")["pid"].is_null());
+    fs::write(bed.room.path("run/vale0.json"), "{\"arguments\":[\"router\",\"no-such-word\"]}\n").unwrap();
+    let tried = bed.room.run(&["router", "add", "vale0"]);
+    let log = bed.room.path("run/vale0.log");
+    let said = tried.error(1);
+    assert!(said.contains(&log) && said.ends_with("[E0305]\n"), "{said}");
+    assert!(fs::read_to_string(&log).unwrap().contains("no-such-word"));
 }
 
 /// Names are part of paths: of what is none nothing is made, neither beside the run directory nor in it.
@@ -100,7 +118,7 @@ fn nothing_forwards() {
     let Some(bed) = Bed::new() else { return };
     bed.r.exec("sysctl", &["-qw", "net.ipv4.ip_forward=0", "net.ipv6.conf.all.forwarding=0"]).unwrap();
     let said = refused(&bed, &[]);
-    assert!(said.contains("net.ipv4.ip_forward=1"), "{said}");
+    assert!(said.contains("net.ipv4.ip_forward=1") && said.ends_with("[E0102]\n"), "{said}");
 }
 
 #[test]
