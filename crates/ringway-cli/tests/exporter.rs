@@ -24,7 +24,12 @@ impl Exporter {
 
     /// Listens on `address` when this returns.
     fn on(address: &str) -> Self {
-        let mut command = command(&["exporter", "--listen", address]);
+        Self::with(address, &[])
+    }
+
+    /// The same with options.
+    fn with(address: &str, options: &[&str]) -> Self {
+        let mut command = command(&[&["exporter", "--listen", address], options].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -48,7 +53,7 @@ impl Exporter {
     }
 
     fn get(&self, path: &str) -> (String, String, String) {
-        self.ask(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
+        self.ask(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes())
     }
 
     /// Ends it by a signal; returns its exit code and what it said on standard error.
@@ -132,11 +137,14 @@ fn the_page_is_that_of_stats() {
 fn other_requests_are_refused() {
     let exporter = Exporter::start();
     for (request, expected) in [
-        ("GET /index.html HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found"),
-        ("GET /metrics/../x HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found"),
-        ("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "405 Method Not Allowed"),
-        ("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "405 Method Not Allowed"),
-        ("GET /metrics HTTP/3\r\nHost: x\r\n\r\n", "505 HTTP Version Not Supported"),
+        ("GET /index.html HTTP/1.1\r\nHost: localhost\r\n\r\n", "404 Not Found"),
+        ("GET /metrics/../x HTTP/1.1\r\nHost: localhost\r\n\r\n", "404 Not Found"),
+        ("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", "405 Method Not Allowed"),
+        (
+            "POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc",
+            "405 Method Not Allowed",
+        ),
+        ("GET /metrics HTTP/3\r\nHost: localhost\r\n\r\n", "505 HTTP Version Not Supported"),
         ("GET /metrics\r\n\r\n", "400 Bad Request"),
         ("hello\n", "400 Bad Request"),
     ] {
@@ -155,7 +163,7 @@ fn a_huge_request_is_refused_and_its_rest_not_kept() {
     let mut stream = exporter.connect();
     stream.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
     let junk = [b'x'; 65536];
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ").unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ").unwrap();
     // 64 MiB, unless it closes first.
     let refused = (0..1024).any(|_| stream.write_all(&junk).is_err());
     assert!(refused, "it read all of it");
@@ -261,13 +269,20 @@ fn addresses_are_refused_with_the_cure_and_open_ones_warned_of() {
         "{ended:?}"
     );
     // TEST-NET-1 (RFC 5737): nobody has it.
-    let ended = run(&["exporter", "-l", "192.0.2.1:9788"]);
+    let ended = run(&["exporter", "-l", "192.0.2.1:9788", "--no-token"]);
     assert!(ended.error(1).contains("`ip address` lists those it has"), "{ended:?}");
     for bad in ["9788", "localhost:9788", "127.0.0.1", "127.0.0.1:99999"] {
         assert!(run(&["exporter", "-l", bad]).error(2).contains("such as 127.0.0.1:9788"), "{bad}");
     }
-    let (code, said) = Exporter::on("0.0.0.0:0").end(libc::SIGINT);
-    assert!(said.contains("is not loopback") && said.contains("no authentication"), "{said}");
+    for all in ["0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0"] {
+        let ended = run(&["exporter", "-l", all]);
+        assert!(
+            ended.error(2).contains("--token-file FILE") && ended.stderr.ends_with("[E0003]\n"),
+            "{ended:?}"
+        );
+    }
+    let (code, said) = Exporter::with("0.0.0.0:0", &["--no-token"]).end(libc::SIGINT);
+    assert!(said.contains("is not loopback") && said.contains("without a token"), "{said}");
     assert_eq!((code, said.lines().count()), (Some(0), 1), "{said}");
 }
 

@@ -55,9 +55,15 @@ fn the_rules_ask_for_metrics_that_there_are() {
 }
 
 #[test]
-fn prometheus_takes_the_rules() {
-    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/monitoring/alerts.yml");
-    match Command::new("promtool").args(["check", "rules", rules]).output() {
+fn prometheus_takes_the_rules_and_the_configuration() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/monitoring");
+    promtool(&["check", "rules", &format!("{folder}/alerts.yml")]);
+    // The files that it names are on other machines.
+    promtool(&["check", "config", "--syntax-only", &format!("{folder}/prometheus.yml")]);
+}
+
+fn promtool(words: &[&str]) {
+    match Command::new("promtool").args(words).output() {
         Err(_) => eprintln!("SKIP: there is no promtool here; Debian's package prometheus has it"),
         Ok(checked) => assert!(checked.status.success(), "{checked:?}"),
     }

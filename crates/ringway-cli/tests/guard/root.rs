@@ -116,7 +116,7 @@ impl<'a> Root<'a> {
         assert!(exporter.running(), "the exporter ended: {}", exporter.said());
         let mut stream = TcpStream::connect(address.as_str()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
         let mut page = String::new();
         stream.read_to_string(&mut page).unwrap();
         assert!(page.starts_with("HTTP/1.1 200") && page.contains(SWITCH), "{page}");

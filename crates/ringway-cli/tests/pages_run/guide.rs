@@ -208,5 +208,9 @@ fn share_an_interface() {
 
 #[test]
 fn monitoring() {
-    recipe(&["eth0"], "monitoring", &[Special::new("ringway exporter", Says("9788"))]);
+    let special = [
+        Special::new("ringway exporter", Says("9788")),
+        Special::new("ringway exporter --listen 0.0.0.0:9788 --token-file token", Says("9788")),
+    ];
+    recipe(&["eth0"], "monitoring", &special);
 }

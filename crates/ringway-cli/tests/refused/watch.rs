@@ -15,7 +15,12 @@ fn what_shows_ports() {
         ("top", 1, "needs a terminal; use ringway top --once"),
         ("exporter --listen nowhere", 2, "such as 127.0.0.1:9788"),
         ("exporter --port 99999", 2, "unexpected argument '--port'"),
-        ("exporter --listen 192.0.2.1:1", 1, "this machine has no such address"),
+        ("exporter --listen 0.0.0.0:0", 2, "--token-file FILE"),
+        ("exporter --no-token --token-file /none", 2, "cannot be used with"),
+        ("exporter --host h --token-file /none", 2, "cannot be used with"),
+        ("exporter --host h:1", 2, "without a port"),
+        ("exporter --token-file /none", 1, "/dev/urandom"),
+        ("exporter --listen 192.0.2.1:1 --no-token", 1, "this machine has no such address"),
         ("doctor a b c", 2, "unexpected argument 'b'"),
     ]);
 }

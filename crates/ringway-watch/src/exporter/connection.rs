@@ -11,6 +11,7 @@ use std::net::{Shutdown, TcpStream};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use super::door::Door;
 use super::http::{self, Answer, MAX_REQUEST};
 
 /// How long a client may take, from its connection to its end.
@@ -63,11 +64,12 @@ impl Connection {
         matches!(self.phase, Phase::Answering(..))
     }
 
-    /// Does what can be done without waiting; false when the connection is done with. `respond` makes the bytes of an answer.
-    pub(super) fn advance(&mut self, mut respond: impl FnMut(Answer) -> Rc<[u8]>) -> bool {
+    /// Does what can be done without waiting; false when the connection is done with. `door` says whom
+    /// to answer, and `respond` makes the bytes of an answer.
+    pub(super) fn advance(&mut self, door: &Door, mut respond: impl FnMut(Answer) -> Rc<[u8]>) -> bool {
         loop {
             let step = match self.phase {
-                Phase::Asking(_) => self.ask(&mut respond),
+                Phase::Asking(_) => self.ask(door, &mut respond),
                 Phase::Answering(..) => self.answer(),
                 Phase::Leaving(_) => self.leave(),
             };
@@ -81,7 +83,7 @@ impl Connection {
         }
     }
 
-    fn ask(&mut self, respond: &mut impl FnMut(Answer) -> Rc<[u8]>) -> io::Result<Step> {
+    fn ask(&mut self, door: &Door, respond: &mut impl FnMut(Answer) -> Rc<[u8]>) -> io::Result<Step> {
         let Phase::Asking(request) = &mut self.phase else { return Ok(Step::Again) };
         let mut chunk = [0; CHUNK];
         let room = CHUNK.min(MAX_REQUEST - request.len());
@@ -91,7 +93,7 @@ impl Connection {
         }
         let seen = request.len();
         request.extend_from_slice(&chunk[..n]);
-        if let Some(answer) = http::answer(request, seen) {
+        if let Some(answer) = http::answer(request, seen, door) {
             self.phase = Phase::Answering(respond(answer), 0);
         }
         Ok(Step::Again)

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use super::asked::Asked;
 use super::connection::Connection;
+use super::door::Door;
 use super::http::{self, Answer};
 
 /// Clients at once. For another one the oldest is closed: clients that do nothing can't keep others out.
@@ -32,7 +33,7 @@ const BREATH: Duration = Duration::from_millis(20);
 /// Serves a page for people, and what `document` writes for it and for collectors of metrics.
 ///
 /// ```no_run
-/// use ringway_watch::exporter::{Asked, Server};
+/// use ringway_watch::exporter::{Asked, Door, Server};
 /// use ringway_watch::{metrics, routers, switches};
 ///
 /// let listener = std::net::TcpListener::bind("127.0.0.1:9788")?;
@@ -40,12 +41,13 @@ const BREATH: Duration = Duration::from_millis(20);
 ///     Asked::Metrics => metrics::page(&ringway::open_ports(), &switches::readable(), &routers::readable()),
 ///     Asked::State | Asked::History => "{}".to_owned(),
 /// };
-/// Server::new(listener, document)?.serve(|| false)?; // for ever
+/// Server::new(listener, Door::Names(Vec::new()), document)?.serve(|| false)?; // for ever
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Server<P> {
     listener: TcpListener,
+    door: Rc<Door>,
     document: P,
     /// The last documents, as they are sent, and when they were read.
     last: [Option<(Instant, Rc<[u8]>)>; Asked::ALL.len()],
@@ -54,14 +56,15 @@ pub struct Server<P> {
 }
 
 impl<P: Fn(Asked) -> String> Server<P> {
-    /// A server of clients that come to `listener`.
+    /// A server of clients that come to `listener` and are let in at the `door`.
     ///
     /// # Errors
     /// What the system says of the socket.
-    pub fn new(listener: TcpListener, document: P) -> io::Result<Self> {
+    pub fn new(listener: TcpListener, door: Door, document: P) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self {
             listener,
+            door: Rc::new(door),
             document,
             last: Default::default(),
             clients: VecDeque::with_capacity(MAX_CONNECTIONS),
@@ -110,7 +113,8 @@ impl<P: Fn(Asked) -> String> Server<P> {
     }
 
     fn advance(&mut self, client: &mut Connection) -> bool {
-        client.advance(|answer| match answer {
+        let door = Rc::clone(&self.door);
+        client.advance(&door, |answer| match answer {
             Answer::Found(asked) => self.fresh(asked),
             other => http::write(other, |_| String::new()).into(),
         })
