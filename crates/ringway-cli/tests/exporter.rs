@@ -6,6 +6,7 @@ mod support;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use support::openmetrics::parse;
@@ -322,16 +323,42 @@ fn the_page_shows_what_stats_shows() {
 
 /// A browser draws the numbers of a port, without a word on its console.
 fn shown(address: &str, port: &str) {
-    let profile = support::file("browser");
-    let mut browser = std::process::Command::new("chromium");
-    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"]);
-    browser.args(["--enable-logging=stderr", "--v=0", &format!("--user-data-dir={}", profile.display())]);
-    let Ok(out) = browser.arg(format!("http://{address}/")).output() else {
-        eprintln!("SKIP: there is no chromium here to draw the page");
-        return;
-    };
-    let (page, said) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-    assert!(page.contains(&format!("<td>{port}</td>")) && page.contains("<td>1,234</td>"), "{page}");
+    let Some((page, said)) = drawn(&format!("http://{address}/")) else { return };
+    assert!(page.contains(&format!("<td>{port}</td>")) && page.contains("<td>1,234</td>"), "{page}: {said}");
     assert!(!said.contains("CONSOLE"), "{said}");
-    let _ = std::fs::remove_dir_all(profile);
+}
+
+/// A browser that has the name of another site lead to this machine reads nothing of the exporter.
+#[test]
+fn a_page_of_another_site_reads_nothing() {
+    let exporter = Exporter::start();
+    let port = exporter.address.rsplit_once(':').unwrap().1;
+    let Some((page, _)) = drawn(&format!("http://evil.example:{port}/state.json")) else { return };
+    assert!(
+        page.contains("does not have the name in the header Host") && !page.contains("version"),
+        "{page}"
+    );
+    let Some((page, _)) = drawn(&format!("http://{}/state.json", exporter.address)) else { return };
+    assert!(page.contains("version"), "{page}");
+}
+
+/// What a browser makes of an address, and what it says on its console; `None`, said loudly, without a browser. All names lead to this
+/// machine, and the browser asks nobody else. It keeps its files in a folder that goes away.
+fn drawn(url: &str) -> Option<(String, String)> {
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
+    let home = support::file(&format!("browser{}", SERIAL.fetch_add(1, Relaxed)));
+    let mut browser = std::process::Command::new("chromium");
+    browser.env("HOME", &home).env_remove("XDG_CONFIG_HOME").env_remove("XDG_CACHE_HOME");
+    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"]);
+    browser.args(["--disable-background-networking", "--disable-component-update", "--no-proxy-server"]);
+    browser.args(["--host-resolver-rules=MAP * 127.0.0.1", "--enable-logging=stderr", "--v=0"]);
+    let Ok(out) = browser.arg(format!("--user-data-dir={}", home.display())).arg(url).output() else {
+        eprintln!("SKIP: there is no chromium here to draw {url}; Debian's package chromium has it");
+        return None;
+    };
+    let _ = std::fs::remove_dir_all(home);
+    Some((
+        String::from_utf8_lossy(&out.stdout).into_owned(),
+        String::from_utf8_lossy(&out.stderr).into_owned(),
+    ))
 }
