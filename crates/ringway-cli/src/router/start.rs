@@ -44,11 +44,7 @@ pub(super) fn run(
         }
         Err(e) => return Err(e),
     };
-    let told = if signals.stopped() {
-        Err(Failure::Other(errors::command::INTERRUPTED, format!("{name}: interrupted")))
-    } else {
-        tell(&object, report, console)
-    };
+    let told = if signals.stopped() { interrupted(name, report) } else { tell(&object, report, console) };
     if told.is_err() && object["taken_over"] == false {
         // nobody knows of it, or wants it any more
         drop(server);
@@ -69,6 +65,16 @@ pub(super) fn run(
         ));
     }
     Ok(())
+}
+
+/// A signal came before anybody heard of the router.
+fn interrupted(name: &str, report: bool) -> Result<(), Failure> {
+    let why = Failure::Other(errors::command::INTERRUPTED, format!("{name}: interrupted"));
+    if report {
+        // A parent that does not listen any more changes nothing.
+        let _ = handover::say_failure(&why);
+    }
+    Err(why)
 }
 
 /// A line of the log, with the time; systemd has times of its own.

@@ -1,12 +1,14 @@
 //! What would not be right is refused, and leaves nothing.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Duration;
 
 use crate::bed::{B4, Bed};
+use crate::support::Ended;
 
 /// Tries to make a router; what is said, and that nothing is left.
 fn refused(bed: &Bed, more: &[&str]) -> String {
@@ -19,6 +21,12 @@ fn refused(bed: &Bed, more: &[&str]) -> String {
     let left: Vec<_> = fs::read_dir(bed.room.path("run")).unwrap().flatten().map(|e| e.file_name()).collect();
     assert!(left.is_empty(), "{said}: {left:?}");
     said
+}
+
+/// The error of a command that may have waited, and said so.
+fn last_line(ended: &Ended) -> &str {
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    ended.stderr.split_inclusive('\n').next_back().unwrap()
 }
 
 #[test]
@@ -94,9 +102,39 @@ fn a_process_that_ends_without_a_word_is_said_with_its_log() {
     fs::write(bed.room.path("run/vale0.json"), "{\"arguments\":[\"router\",\"no-such-word\"]}\n").unwrap();
     let tried = bed.room.run(&["router", "add", "vale0"]);
     let log = bed.room.path("run/vale0.log");
-    let said = tried.error(1);
+    let said = last_line(&tried);
     assert!(said.contains(&log) && said.ends_with("[E0305]\n"), "{said}");
     assert!(fs::read_to_string(&log).unwrap().contains("no-such-word"));
+}
+
+/// A signal ends the process of a router while it waits to make it: the command says so, and nothing stays.
+#[test]
+fn a_process_that_a_signal_ends_is_said_so() {
+    let Some(bed) = Bed::new() else { return };
+    bed.make("vale0");
+    bed.room.json(&["router", "del", "vale0"]);
+    let lock = File::open(bed.room.path("bpf/ringway/lock")).unwrap();
+    lock.lock().unwrap();
+    let meta = lock.metadata().unwrap();
+    let (major, minor) = (libc::major(meta.dev()), libc::minor(meta.dev()));
+    let at = format!(" {major:02x}:{minor:02x}:{} ", meta.ino());
+    let adding = bed.room.start(&["router", "add", "vale0"]);
+    // A line of the kernel's list (proc_locks(5)): N: -> FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE START END
+    let waiting = || {
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        let line = locks.lines().find(|line| line.contains(" -> ") && line.contains(&at))?.to_owned();
+        line.split_whitespace().nth(5)?.parse::<u32>().ok()
+    };
+    bed.room.until(|| waiting().is_some_and(|pid| pid != adding.pid()));
+    let pid = waiting().unwrap();
+    Command::new("kill").args(["-TERM", &pid.to_string()]).status().unwrap();
+    drop(lock);
+    let ended = adding.end();
+    let said = last_line(&ended);
+    assert!(said.contains("vale0: interrupted") && said.ends_with("[E0008]\n"), "{said}");
+    assert!(!bed.has_program("ra") && !bed.has_program("rb"), "{said}");
+    let left: Vec<_> = fs::read_dir(bed.room.path("run")).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// Names are part of paths: of what is none nothing is made, neither beside the run directory nor in it.
