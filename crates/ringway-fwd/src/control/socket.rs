@@ -1,7 +1,8 @@
 //! Netlink sockets: dumps, and messages to groups.
 
+mod examine;
+
 use std::io::{self, ErrorKind};
-use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -105,9 +106,6 @@ impl AsFd for ChangeSocket {
 /// The index of `lo`, in each network namespace.
 const LOOPBACK: i32 = 1;
 
-/// `NTF_USE`: as if the host sent to the neighbour.
-const USE: u8 = 1;
-
 /// What there is to dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dump {
@@ -204,23 +202,6 @@ impl QuerySocket {
         }
     }
 
-    /// Has the kernel examine a neighbour that it knows, if it has not heard of it for a while.
-    pub(super) fn examine(&mut self, dev: u32, addr: IpAddr) -> Result<(), ControlError> {
-        let what = "having a neighbour examined";
-        let (family, octets) = match addr {
-            IpAddr::V4(addr) => (INET, addr.octets().to_vec()),
-            IpAddr::V6(addr) => (INET6, addr.octets().to_vec()),
-        };
-        let mut body = vec![family, 0, 0, 0]; // struct ndmsg, then NDA_DST
-        body.extend(dev.to_ne_bytes());
-        body.extend([0, 0, USE, 0]);
-        body.extend((4 + octets.len() as u16).to_ne_bytes());
-        body.extend(1u16.to_ne_bytes());
-        body.extend(octets);
-        self.send(what, kind::NEIGHBOUR, NLM_F_ACK, &body)?;
-        self.finished(what)
-    }
-
     /// Waits until the kernel has told of each route that a dump so far may show: the kernel changes a table of IPv4 before it sends the
     /// message. It does both under one lock (`rtnl_mutex`), which this question needs too.
     pub(super) fn settle(&mut self) -> Result<(), ControlError> {
@@ -233,12 +214,19 @@ impl QuerySocket {
 
     /// Reads up to the end of the answer to the last request.
     fn finished(&mut self, what: &'static str) -> Result<(), ControlError> {
+        self.answer(what, |_, _| {})
+    }
+
+    /// The same, and hands out the kind and the body of each message before the end.
+    fn answer(&mut self, what: &'static str, mut take: impl FnMut(u16, &[u8])) -> Result<(), ControlError> {
         loop {
             let bytes = receive(&self.socket, &mut self.buf).map_err(ControlError::os(what))?;
             for message in messages(bytes) {
                 let message = message.map_err(|why| ControlError::Answer { what, why })?;
-                if message.serial == self.serial && matches!(message.kind, DONE | ERROR) {
-                    return finished(message.body).map_err(ControlError::os(what));
+                match message.kind {
+                    _ if message.serial != self.serial => {}
+                    DONE | ERROR => return finished(message.body).map_err(ControlError::os(what)),
+                    kind => take(kind, message.body),
                 }
             }
         }

@@ -169,6 +169,24 @@ fn neighbours_in_use_are_examined() {
     bed.equal();
 }
 
+/// The kernel would make them neighbours like all others, ask them, and lose them when they do not answer.
+#[test]
+fn neighbours_with_a_fixed_address_are_left_alone() {
+    let Some(mut bed) = Bed::new(ALONE) else { return };
+    bed.lab.ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev a0 nud permanent
+        neigh add fd00::2 lladdr 02:00:00:00:00:03 dev a0 nud permanent
+        neigh add 10.0.0.3 lladdr 02:00:00:00:00:04 dev a0 nud noarp");
+    bed.settle();
+    let a0 = bed.follower.state().interfaces().find(|l| l.name == "a0").unwrap().index;
+    let state = |bed: &Bed, addr: &str| bed.lab.run(&["neigh", "show", addr, "nud", "all"]).unwrap();
+    for (addr, word) in [("10.0.0.2", "PERMANENT"), ("fd00::2", "PERMANENT"), ("10.0.0.3", "NOARP")] {
+        bed.follower.examine(a0, addr.parse().unwrap()).unwrap();
+        let state = state(&bed, addr);
+        assert!(state.contains(word), "{addr}: {state}");
+    }
+    bed.equal();
+}
+
 /// The gateway of each bucket.
 fn buckets(bed: &Bed, addr: u32) -> Vec<Option<IpAddr>> {
     (0..256u32).map(|i| bed.tables.find4(addr, i << 24).unwrap().1.gateway()).collect()
