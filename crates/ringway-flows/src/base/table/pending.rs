@@ -50,7 +50,7 @@ impl Pending {
 
     #[inline(always)]
     fn place_of(&self, hash: u64, is_it: &mut impl FnMut(u32) -> bool) -> Option<usize> {
-        let mut hits = zeros(self.tags ^ u64::from(tag(hash)) * 0x0101_0101_0101_0101);
+        let mut hits = zeros(self.tags ^ (u64::from(tag(hash)) * 0x0101_0101_0101_0101));
         while hits != 0 {
             let place = hits.trailing_zeros() as usize / 8;
             let (other, id) = self.records[place];
