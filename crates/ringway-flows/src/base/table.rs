@@ -5,7 +5,7 @@
 //! grows by one, and shrinks when the record leaves. So a search ends at the first line whose count is 0, nothing ever
 //! moves within a table, and there are no tombstones.
 //!
-//! The last few records wait beside the lines ([`pending`]), while the processor fetches the lines that they go into.
+//! The last few records wait beside the lines, while the processor fetches the lines that they go into.
 //!
 //! A search compares all tags of a line at once, and asks the caller only about slots with the right one. It asks in vain
 //! once in 20 searches.
