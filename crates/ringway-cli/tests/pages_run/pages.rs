@@ -174,6 +174,14 @@ fn profiling() {
             "ringway prof sweep sizes.json --dut linux-forward --over size --page sizes.html",
             With(SHORT_SWEEP),
         ),
+        Special::new(
+            "ringway prof sweep bridge.json --dut linux-bridge --over size --flows 256 --groups",
+            With(SHORT_SWEEP),
+        ),
+        Special::new(
+            "ringway prof sweep router.json --dut linux-forward --over size --flows 256 --groups",
+            With(SHORT_SWEEP),
+        ),
         Special::new("ringway prof vantage --dut linux-forward", With(SHORT_STAGES)),
     ];
     perform(&stage, "docs/profiling.md", &special);
