@@ -13,6 +13,10 @@ use super::{Word, wish};
 struct Kernel {
     tail: AtomicU32,
     wish: AtomicU32,
+    /// Frames, counted before they are published.
+    out: AtomicU32,
+    /// The same when the last frame that woke the client was published.
+    rung: AtomicU32,
     bells: AtomicU32,
     /// The CPU, plus 1, that noted the ring.
     noted: AtomicU32,
@@ -25,10 +29,13 @@ struct Kernel {
 const RING: u32 = 1;
 
 impl Kernel {
-    fn wake_client(&self) {
-        if self.wish.load(Relaxed) != 0 && self.wish.swap(0, SeqCst) != 0 {
+    fn wake_client(&self) -> bool {
+        let sleeps = self.wish.load(Relaxed) != 0 && self.wish.swap(0, SeqCst) != 0;
+        if sleeps {
+            AtomicU32::full_fence();
             self.bells.fetch_add(1, Release);
         }
+        sleeps
     }
 
     fn note_ring(&self, cpu: u32) {
@@ -41,9 +48,12 @@ impl Kernel {
     }
 
     fn publish_slots(&self, cpu: u32, tail: u32) {
+        self.out.store(tail, Relaxed);
         self.tail.store(tail, Release);
         self.note_ring(cpu);
-        self.wake_client();
+        if self.wake_client() {
+            self.rung.store(tail, Release);
+        }
     }
 
     fn end_poll(&self, cpu: u32) {
@@ -54,7 +64,9 @@ impl Kernel {
         self.notes[cpu as usize].swap(0, SeqCst);
         AtomicU32::full_fence();
         AtomicU32::full_fence();
-        self.wake_client();
+        if self.rung.load(Acquire) != self.out.load(Relaxed) {
+            self.wake_client();
+        }
     }
 
     /// Frames up to `tail`, then the end of the poll.

@@ -44,7 +44,8 @@ struct kring {
 	__u32 gen;
 	__u32 zero;
 	__u32 noted; /* rx: the CPU, plus 1, that noted the ring (port/rx.h) */
-	__u32 unused[11];
+	__u64 rung;  /* rx: frames, by `n.out`, when the last frame that woke the client was published */
+	__u64 unused[4];
 	struct counters n;
 };
 

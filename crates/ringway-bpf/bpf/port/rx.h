@@ -57,16 +57,18 @@ static __always_inline int note_ring(struct kring *kring, __u32 rx)
 	return 1;
 }
 
-static __always_inline void wake_client(struct kring *kring, struct ctl *ctl, __u32 rx)
+/* Whether the client was asleep. */
+static __always_inline int wake_client(struct kring *kring, struct ctl *ctl, __u32 rx)
 {
 	if (!READ_ONCE(ctl->wish) || !__sync_lock_test_and_set(&ctl->wish, 0))
-		return;
+		return 0;
 	void *bell = bpf_map_lookup_elem(&bells, &rx);
 	if (!bell)
-		return;
+		return 0;
 	__u32 one = 1;
 	kring->n.wakeups++;
 	bpf_ringbuf_output(bell, &one, sizeof(one), BPF_RB_FORCE_WAKEUP);
+	return 1;
 }
 
 /* Publishes the frames before `tail` and wakes a client that sleeps.
@@ -79,10 +81,12 @@ static __always_inline void publish_slots(struct kring *kring, struct ctl *ctl, 
 	WRITE_ONCE(kring->tail, tail);
 	if (!cfg.polled || !note_ring(kring, rx))
 		__sync_lock_test_and_set(&kring->tail, tail);
-	wake_client(kring, ctl, rx);
+	if (wake_client(kring, ctl, rx))
+		WRITE_ONCE(kring->rung, kring->n.out);
 }
 
-/* After a poll: wakes the client whose wish came while frames were published without a barrier. */
+/* After a poll: wakes the client whose wish came while frames were published without a barrier. One that was woken for the last frame
+ * sees it before it leaves another wish: a doorbell is a barrier, too. */
 static __always_inline void end_poll(void)
 {
 	__u32 zero = 0, *note = bpf_map_lookup_elem(&noted, &zero);
@@ -96,7 +100,8 @@ static __always_inline void end_poll(void)
 		return;
 	WRITE_ONCE(kring->noted, 0);
 	__sync_lock_test_and_set(note, 0);
-	wake_client(kring, ctl_of(reg, ring), rx);
+	if (READ_ONCE(kring->rung) != READ_ONCE(kring->n.out))
+		wake_client(kring, ctl_of(reg, ring), rx);
 }
 
 /* A frame on its way into several slots. */
