@@ -66,9 +66,16 @@ impl<'a> Ipam<'a> {
     fn refusal(&self, command: &str, output: &[u8], status: &str) -> Error {
         let object: Value = serde_json::from_slice(output).unwrap_or_default();
         let why = object["msg"].as_str().unwrap_or(status);
+        let code = object["code"].as_u64().unwrap_or(Code::Refused as u64);
+        // Both plugins read the same configuration, and this one knows its version.
+        let cure = if code == Code::Version as u64 {
+            "; write a cniVersion that both plugins know, as 1.0.0"
+        } else {
+            ""
+        };
         Error {
-            code: object["code"].as_u64().unwrap_or(Code::Refused as u64),
-            message: format!("ipam {}: {command} failed: {why}", self.name),
+            code,
+            message: format!("ipam {}: {command} failed: {why}{cure}", self.name),
             details: object["details"].as_str().unwrap_or_default().to_owned(),
         }
     }
@@ -76,4 +83,33 @@ impl<'a> Ipam<'a> {
 
 fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(output: &str) -> Error {
+        let ipam = Ipam { name: "host-local", file: PathBuf::new(), input: b"" };
+        ipam.refusal("ADD", output.as_bytes(), "exit status: 1")
+    }
+
+    #[test]
+    fn refusals_keep_code_and_words() {
+        let full = refusal(r#"{"code": 11, "msg": "no address is free", "details": "of 254"}"#);
+        let message = "ipam host-local: ADD failed: no address is free";
+        assert_eq!(full, Error { code: 11, message: message.into(), details: "of 254".into() });
+        let mute = refusal("Killed");
+        assert_eq!((mute.code, mute.message.as_str()), (100, "ipam host-local: ADD failed: exit status: 1"));
+    }
+
+    #[test]
+    fn a_version_that_the_plugin_does_not_know_has_a_cure() {
+        let old = refusal(r#"{"code": 1, "msg": "incompatible CNI versions"}"#);
+        assert_eq!(old.code, 1);
+        assert!(
+            old.message.ends_with("versions; write a cniVersion that both plugins know, as 1.0.0"),
+            "{old:?}"
+        );
+    }
 }
