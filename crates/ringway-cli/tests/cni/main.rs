@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod host;
+mod host_local;
 #[path = "../support/mod.rs"]
 mod support;
 
