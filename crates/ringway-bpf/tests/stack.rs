@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Linux's `include/linux/bpf_verifier.h`.
 const MOST: (u32, usize) = (512, 8);
 
-/// Before Linux 6.8 the verifier counts each frame up to a multiple of it, and an empty one as one of them.
+/// The verifier of Linux 6.1 counts each frame up to a multiple of it, and an empty one as one of them.
 const STEP: u32 = 32;
 
 /// What one function has on the stack, in bytes, and which it calls or hands to the kernel to call.

@@ -63,7 +63,6 @@ impl Kernel {
         self.noted.store(0, Relaxed);
         self.notes[cpu as usize].swap(0, SeqCst);
         AtomicU32::full_fence();
-        AtomicU32::full_fence();
         if self.rung.load(Acquire) != self.out.load(Relaxed) {
             self.wake_client();
         }
@@ -80,7 +79,7 @@ impl Kernel {
 /// A client that missed the last frame finds its bell rung.
 fn no_wake_up_is_lost(polls: fn(Arc<Kernel>) -> Vec<loom::thread::JoinHandle<()>>) {
     let mut model = loom::model::Builder::new();
-    // All orders of three threads would take half a minute. They were tried once.
+    // All orders of three threads would take half a minute.
     model.preemption_bound = Some(3);
     model.check(move || {
         let kernel = Arc::new(Kernel::default());
