@@ -21,6 +21,7 @@
 #![deny(unsafe_code)]
 
 mod abi;
+mod backlog;
 mod config;
 mod devices;
 mod filter;

@@ -271,9 +271,9 @@ impl Live {
         self.receiver.lock()
     }
 
-    pub(crate) fn send(&self, packet: &[u8]) -> std::result::Result<(), Refused> {
+    pub(crate) fn send(&self, packet: &[u8]) -> std::result::Result<(), Box<Refused>> {
         if self.interface.as_ref().is_some_and(Interface::is_down) {
-            return Err(Refused { errno: libc::ENETDOWN, text: None });
+            return Err(Refused::new(libc::ENETDOWN, None));
         }
         self.sender.send(packet)?;
         tally::SENT.add(1);

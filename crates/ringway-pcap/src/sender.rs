@@ -2,18 +2,19 @@
 //!
 //! A packet leaves in the call that sends it, but for two cases. It may be one of a dense stream ([`Coalesce`]), or a callback that is about
 //! to get more packets may send it. Then it waits for others, which saves most of the cost of a small burst. The [`flusher`] sees to it
-//! that none waits longer than its bound.
+//! that none waits for long.
 
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
 use ringway::TxRing;
+use ringway_shim::BiasedLock;
 use ringway_shim::Coalesce;
 use ringway_shim::Share;
 
+use crate::backlog::Backlog;
 use crate::flusher::Flush;
-use crate::guarded::Guarded;
 use crate::{flusher, status};
 
 /// Packets that wait at most, however long they may.
@@ -22,12 +23,19 @@ const MOST: u32 = 256;
 /// Shortest frame that packet sockets take: an Ethernet header.
 const LEAST: usize = 14;
 
-/// Why a packet was not sent.
+/// Why a packet was not sent. Results have it in a box: they fit into a register then.
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) errno: i32,
     /// More than the error number says.
     pub(crate) text: Option<String>,
+}
+
+impl Refused {
+    #[cold]
+    pub(crate) fn new(errno: i32, text: Option<String>) -> Box<Self> {
+        Box::new(Self { errno, text })
+    }
 }
 
 thread_local! {
@@ -41,7 +49,9 @@ pub(crate) fn expect_more(more: bool) {
 }
 
 pub(crate) struct Sender {
-    ring: Guarded<Ring>,
+    /// One thread sends all the time, and the [`flusher`] comes now and then.
+    ring: BiasedLock<Ring>,
+    backlog: Arc<Backlog>,
 }
 
 struct Ring {
@@ -49,6 +59,8 @@ struct Ring {
     share: Arc<Share>,
     max_frame: usize,
     waiting: u32,
+    /// The same for other threads.
+    backlog: Arc<Backlog>,
     /// Whether the last sync failed. Until one succeeds, no packet waits, so that each call returns the error.
     failed: bool,
     rule: Coalesce,
@@ -74,8 +86,9 @@ impl Sender {
             None if share.sends() => Way::Shared,
             None => Way::None,
         };
-        let ring = Guarded::new(Ring { way, share, max_frame, waiting: 0, failed: false, rule });
-        let sender = Arc::new(Self { ring });
+        let backlog = Arc::new(Backlog::default());
+        let ring = Ring { way, share, max_frame, waiting: 0, backlog: backlog.clone(), failed: false, rule };
+        let sender = Arc::new(Self { ring: BiasedLock::new(ring), backlog });
         if waits {
             flusher::add(&sender);
         }
@@ -83,34 +96,35 @@ impl Sender {
     }
 
     /// Sends a packet, or keeps it for the next ones.
-    pub(crate) fn send(&self, packet: &[u8]) -> Result<(), Refused> {
+    pub(crate) fn send(&self, packet: &[u8]) -> Result<(), Box<Refused>> {
         // A signal handler that sends while the same thread is at it may try again later.
-        let mut ring = self.ring.lock().ok_or(Refused { errno: libc::EAGAIN, text: None })?;
-        ring.push(packet)?;
-        if ring.waits() { Ok(()) } else { ring.flush() }
+        let sent = self.ring.with(|ring| {
+            ring.push(packet)?;
+            if ring.waits() { Ok(()) } else { ring.flush() }
+        });
+        sent.unwrap_or_else(|| Err(Refused::new(libc::EAGAIN, None)))
     }
 
     /// Leaves the ring to all users of the port.
     pub(crate) fn give_ring(&self) {
-        let Some(mut ring) = self.ring.lock() else { return };
-        match std::mem::replace(&mut ring.way, Way::Shared) {
+        self.ring.visit(|ring| match std::mem::replace(&mut ring.way, Way::Shared) {
             Way::Own(tx) => ring.share.give_tx(tx),
             way => ring.way = way,
-        }
+        });
     }
 }
 
 impl Flush for Sender {
+    fn backlog(&self) -> &Backlog {
+        &self.backlog
+    }
+
     fn flush(&self) {
-        if let Some(mut ring) = self.ring.lock() {
-            let _ = ring.flush_waiting();
-        }
+        self.ring.visit(Ring::flush_waiting);
     }
 
     fn flush_unless_busy(&self) {
-        if let Some(mut ring) = self.ring.try_lock() {
-            let _ = ring.flush_waiting();
-        }
+        self.ring.try_visit(Ring::flush_waiting);
     }
 }
 
@@ -125,11 +139,11 @@ impl Ring {
         }
     }
 
-    fn push(&mut self, packet: &[u8]) -> Result<(), Refused> {
-        let refuse = |errno| Err(Refused { errno, text: None });
+    fn push(&mut self, packet: &[u8]) -> Result<(), Box<Refused>> {
+        let refuse = |errno| Err(Refused::new(errno, None));
         if let Way::None = self.way {
             let text = Some("this port only receives".to_owned());
-            return Err(Refused { errno: libc::EOPNOTSUPP, text });
+            return Err(Refused::new(libc::EOPNOTSUPP, text));
         }
         match packet.len() {
             len if len < LEAST => return refuse(libc::EINVAL),
@@ -157,20 +171,29 @@ impl Ring {
             _ if self.failed => false,
             // The first to wait starts the time.
             (Some(bound), 1) => {
-                let dense = self.rule.waits(Instant::now());
-                (dense || MORE.try_with(Cell::get).unwrap_or(false)) && flusher::wake(bound)
+                let now = Instant::now();
+                let waits = self.rule.waits(now) || MORE.try_with(Cell::get).unwrap_or(false);
+                if waits {
+                    self.backlog.begin(now);
+                }
+                waits && flusher::wake(bound)
             }
-            (Some(_), n) => n < MOST,
+            (Some(_), n) if n < MOST => true,
+            (Some(_), _) => {
+                self.backlog.fill();
+                false
+            }
             (None, _) => false,
         }
     }
 
-    fn flush_waiting(&mut self) -> Result<(), Refused> {
+    fn flush_waiting(&mut self) -> Result<(), Box<Refused>> {
         if self.waiting > 0 { self.flush() } else { Ok(()) }
     }
 
-    fn flush(&mut self) -> Result<(), Refused> {
+    fn flush(&mut self) -> Result<(), Box<Refused>> {
         let Some(synced) = self.with(TxRing::sync) else { return Ok(()) };
+        self.backlog.end();
         self.failed = synced.is_err();
         match synced {
             Ok(_) => {
@@ -178,7 +201,7 @@ impl Ring {
                 self.rule.left(Instant::now());
                 Ok(())
             }
-            Err(e) => Err(Refused { errno: status::errno(e.kind()), text: Some(e.to_string()) }),
+            Err(e) => Err(Refused::new(status::errno(e.kind()), Some(e.to_string()))),
         }
     }
 }
@@ -225,7 +248,7 @@ mod tests {
     fn send_dense(sender: &Sender) {
         let dense = |ring: &mut Ring| ring.rule.left(Instant::now() + Duration::from_secs(60));
         sender.send(&[1; 60]).unwrap();
-        sender.ring.lock().iter_mut().for_each(|r| dense(r));
+        sender.ring.with(dense);
         sender.send(&[2; 60]).unwrap();
     }
 

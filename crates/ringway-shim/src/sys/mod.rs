@@ -1,6 +1,8 @@
 //! What has no safe form: functions of libc, memory that programs name.
 #![allow(unsafe_code, reason = "system calls and programs pass pointers")]
 
+mod bias;
+pub(crate) mod biased;
 pub(crate) mod errno;
 pub(crate) mod fd_sets;
 pub(crate) mod next;
