@@ -116,7 +116,13 @@ fn answers_are_the_same<T>(way: impl FnOnce(&Hosts) -> (String, T)) {
         let args: Vec<_> = args.iter().map(|a| if *a == "MAC" { mac } else { a }).collect();
         let program = if args[0] == "timeout" { args[2] } else { args[0] };
         if program.starts_with('/') || has(program) {
-            let system = hosts.run(Pcap::System, &args);
+            // zmap 2.1.1 now and then ends in an assertion of its own (`constraint_lookup_index`).
+            let mut system = hosts.run(Pcap::System, &args);
+            for _ in 0..3 {
+                if picked(&system, parts).is_empty() {
+                    system = hosts.run(Pcap::System, &args);
+                }
+            }
             assert!(!picked(&system, parts).is_empty(), "{args:?}: {system:?}");
             cases.push((args, parts, system));
         }

@@ -120,22 +120,19 @@ impl Receiver {
         self.spec.protocol == frame::ALL && self.fanout.is_none() && !self.ignores_sent && !refused
     }
 
-    /// The frame with the length that the filter wants, if it wants it.
+    /// Bytes of the frame that the filter wants; `None` when the socket does not want it.
     #[inline]
-    pub(crate) fn wants<'a>(&self, frame: &Frame<'a>) -> Option<Frame<'a>> {
+    pub(crate) fn wants(&self, frame: &Frame<'_>) -> Option<usize> {
         if self.spec.protocol != frame::ALL && self.spec.protocol != frame.meta.protocol {
             return None;
         }
-        let mut frame = *frame;
-        if let Some(program) = &self.filter {
-            let hide = if self.spec.context.dgram { frame::HEADER } else { 0 };
-            let snap = filter::run(program, &frame, self.spec.context) as usize;
-            if snap == 0 {
-                return None;
-            }
-            frame.meta.snap = frame.bytes.len().min(snap.saturating_add(hide));
+        let len = frame.bytes.len();
+        let Some(program) = &self.filter else { return Some(len) };
+        let hide = if self.spec.context.dgram { frame::HEADER } else { 0 };
+        match filter::run(program, frame, self.spec.context) as usize {
+            0 => None,
+            snap => Some(len.min(snap.saturating_add(hide))),
         }
-        Some(frame)
     }
 
     /// Keeps a frame that is wanted: in the mapped ring, or in the queue.

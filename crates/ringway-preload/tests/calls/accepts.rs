@@ -67,6 +67,10 @@ pub(crate) fn accepts() {
     let (stream, _other) = UnixStream::pair().unwrap();
     stream.set_nonblocking(true).unwrap();
     accept("a connection", stream.as_raw_fd());
+    accept("the listener", l);
+    // SAFETY: the listener owns the number still, and nobody accepts by it any more.
+    assert_eq!(unsafe { libc::dup2(stream.as_raw_fd(), l) }, l);
+    accept("a connection by the number of the listener", l);
     let datagrams = std::os::unix::net::UnixDatagram::unbound().unwrap();
     datagrams.set_nonblocking(true).unwrap();
     accept("datagrams", datagrams.as_raw_fd());

@@ -2,16 +2,56 @@
 //!
 //! The kernel makes a socket and a file for a connection before it looks whether there is one, and undoes both: some 3 us for
 //! nothing. Switches and monitors that ask their control sockets on each turn of their loop (Open vSwitch: three) pay that for each
-//! burst of frames. A look first, with the same answer, takes three short calls.
+//! burst of frames. A look first, with the same answer, takes two short calls; the first look at a descriptor takes a third.
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use libc::{pollfd, sockaddr, socklen_t};
-use ringway_shim::set_errno;
+use ringway_shim::{FDS, set_errno};
 
 use crate::inlet;
 use crate::report::{self, Call};
 use crate::sys::real;
+
+/// Descriptors that were found to listen, a bit for each. A socket that listens does so until it is closed.
+static LISTENING: [AtomicU64; FDS / 64] = [const { AtomicU64::new(0) }; FDS / 64];
+
+fn bit(fd: c_int) -> Option<(&'static AtomicU64, u64)> {
+    let fd = usize::try_from(fd).ok()?;
+    LISTENING.get(fd / 64).map(|word| (word, 1 << (fd % 64)))
+}
+
+/// The descriptor is closed, or names something else now.
+#[inline]
+pub(super) fn forget(fd: c_int) {
+    if let Some((word, bit)) = bit(fd)
+        && word.load(Relaxed) & bit != 0
+    {
+        word.fetch_and(!bit, Relaxed);
+    }
+}
+
+/// Whether a descriptor names a socket that listens.
+fn listens(fd: c_int) -> bool {
+    let Some((word, bit)) = bit(fd) else { return asks_listens(fd) };
+    if word.load(Relaxed) & bit != 0 {
+        return true;
+    }
+    let listens = asks_listens(fd);
+    if listens {
+        word.fetch_or(bit, Relaxed);
+    }
+    listens
+}
+
+fn asks_listens(fd: c_int) -> bool {
+    let (mut listens, mut len) = (0 as c_int, size_of::<c_int>() as socklen_t);
+    let value = (&raw mut listens).cast();
+    // SAFETY: a number and its length.
+    let asked = unsafe { real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_ACCEPTCONN, value, &raw mut len) };
+    asked == 0 && listens != 0
+}
 
 /// Whether the kernel would answer `EAGAIN`: a socket that listens, does not block, and nobody connects. All else is left to the kernel.
 fn nobody(fd: c_int) -> bool {
@@ -23,12 +63,8 @@ fn nobody(fd: c_int) -> bool {
     if unsafe { real::poll(&raw mut look, 1, 0) } != 0 {
         return false;
     }
-    let (mut listens, mut len) = (0 as c_int, size_of::<c_int>() as socklen_t);
-    let value = (&raw mut listens).cast();
-    // SAFETY: a number and its length.
-    let asked = unsafe { real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_ACCEPTCONN, value, &raw mut len) };
     // SAFETY: no memory is involved.
-    asked == 0 && listens != 0 && unsafe { real::fcntl(fd, libc::F_GETFL, 0) } & libc::O_NONBLOCK != 0
+    listens(fd) && unsafe { real::fcntl(fd, libc::F_GETFL, 0) } & libc::O_NONBLOCK != 0
 }
 
 fn try_again() -> c_int {

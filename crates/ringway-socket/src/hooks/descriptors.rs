@@ -4,6 +4,7 @@ use ringway_shim::FDS;
 use ringway_shim::{ReentryGuard, fail};
 use std::ffi::c_int;
 
+use super::accept;
 use crate::incoming::FrameQuery;
 use crate::sys::{isolated, real};
 use crate::{fork, incoming, link, raw, sockets};
@@ -28,6 +29,7 @@ pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     if raw::is(fd) && fork::is_here() {
         raw::remove(fd);
     }
+    accept::forget(fd);
     // SAFETY: the caller's argument.
     unsafe { real::close(fd) }
 }
@@ -47,6 +49,7 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
             if raw::is(fd as c_int) {
                 raw::remove(fd as c_int);
             }
+            accept::forget(fd as c_int);
         }
     }
     // SAFETY: the caller's arguments.
@@ -63,6 +66,7 @@ pub unsafe extern "C-unwind" fn closefrom(from: c_int) {
 
 /// `to` names what `from` names, once the kernel has said so.
 fn copied(from: c_int, to: c_int) -> c_int {
+    accept::forget(to);
     if to >= 0
         && to != from
         && (sockets::get(from).is_some() || sockets::get(to).is_some())

@@ -10,7 +10,9 @@ pub(super) fn hand_to(receivers: &mut [Receiver], frame: &Frame<'_>, number: usi
             Some(group) if i != chosen(receivers, group, frame, number) => continue,
             _ => {}
         }
-        if let Some(wanted) = receivers[i].wants(frame) {
+        if let Some(snap) = receivers[i].wants(frame) {
+            let mut wanted = *frame;
+            wanted.meta.snap = snap;
             receivers[i].keep(&wanted);
         }
     }

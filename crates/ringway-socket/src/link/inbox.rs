@@ -49,8 +49,9 @@ impl LinkState {
         for r in self.receivers.iter_mut().filter(|r| r.is_tap() && Some(r.id) != from) {
             let Some(mut frame) = Frame::read(bytes, r.spec.own, stamp, &mut self.scratch) else { continue };
             frame.meta.kind = libc::PACKET_OUTGOING;
-            let Some(wanted) = r.wants(&frame) else { continue };
-            r.keep(&wanted);
+            let Some(snap) = r.wants(&frame) else { continue };
+            frame.meta.snap = snap;
+            r.keep(&frame);
             r.map.iter_mut().for_each(RxMap::publish);
             self.arrived = self.arrived.wrapping_add(1);
             r.ring(None);

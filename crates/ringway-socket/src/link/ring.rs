@@ -59,8 +59,9 @@ fn wanted<R>(
     f: impl FnOnce(&Frame<'_>) -> R,
 ) -> Option<R> {
     let mut chain = Vec::new();
-    let frame = Frame::read(whole(slot, &mut chain), receiver.spec.own, stamp, scratch)?;
-    receiver.wants(&frame).map(|frame| f(&frame))
+    let mut frame = Frame::read(whole(slot, &mut chain), receiver.spec.own, stamp, scratch)?;
+    frame.meta.snap = receiver.wants(&frame)?;
+    Some(f(&frame))
 }
 
 /// The bytes of a frame: where they lie, or for one of several slots a copy in `chain`.
