@@ -1,6 +1,7 @@
 //! `ringway extcap`, by itself and as tshark uses it. Captures need root, which a line says.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::fs;
