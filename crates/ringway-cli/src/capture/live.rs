@@ -49,6 +49,7 @@ impl Live {
         let mut waiter = Waiter::new(SPIN)?;
         let mut flushed = Instant::now();
         while !capture.enough(signals) {
+            capture.steer();
             let now = Instant::now();
             let ended = self.port.ended();
             if self.round(capture)? {

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ringway::{Filter, Port, PortName};
+use ringway_engine::Signals;
 use ringway_traffic::number;
 use ringway_wire::pcapfile::MAX_RECORD;
 
@@ -24,6 +25,7 @@ use input::{Input, source};
 use live::Live;
 use out::Out;
 use session::Capture;
+pub(crate) use session::{Change, Steering, Taken};
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let to_stdout = args.file.as_deref() == Some(Path::new("-"));
@@ -62,14 +64,35 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     ended.and(flushed)
 }
 
+/// A capture file that has its header, and no frames yet.
+pub(crate) struct Target(Out);
+
+/// What a capture into a file takes at its start, and what may change that.
+pub(crate) struct Choice {
+    pub(crate) filter: Option<Filter>,
+    /// Bytes of each frame.
+    pub(crate) snaplen: u32,
+    pub(crate) steering: Option<Steering>,
+}
+
+impl Target {
+    /// Makes or opens the file. Its header allows `snaplen` bytes of a frame.
+    pub(crate) fn create(file: &Path, snaplen: u32) -> Result<Self, Failure> {
+        let mut out = Out::create(file, snaplen)?;
+        out.flush()?;
+        Ok(Self(out))
+    }
+}
+
 /// Writes what an open port receives to a file, until the port ends, a signal comes, or the reader of the file closes it. What the port
 /// lost goes to standard error, by name.
-pub(crate) fn to_file(port: Port, filter: Option<Filter>, file: &Path, snaplen: u32) -> Result<(), Failure> {
-    let signals = stop::signals()?;
+pub(crate) fn to_file(port: Port, choice: Choice, to: Target, signals: &Signals) -> Result<(), Failure> {
     let mut live = Live::of(port)?;
-    let mut capture = Capture::new(filter, Out::create(file, snaplen)?, None, None);
-    capture.out.flush()?;
-    let ended = live.run(&mut capture, &signals).and_then(|()| capture.out.flush());
+    let mut capture = Capture::new(choice.filter, to.0, None, None);
+    if let Some(steering) = choice.steering {
+        capture = capture.steered(choice.snaplen, steering);
+    }
+    let ended = live.run(&mut capture, signals).and_then(|()| capture.out.flush());
     counters::drops(&live.port().counters()).iter().for_each(|line| note(line));
     ended
 }

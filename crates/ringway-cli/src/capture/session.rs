@@ -1,6 +1,7 @@
 //! A capture under way: which frames it takes, where they go, when there are enough.
 
 use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use ringway::{Filter, PortCounters};
@@ -16,9 +17,25 @@ use crate::failure::Failure;
 /// How often a file is written out while frames come.
 pub(super) const FLUSH: Duration = Duration::from_secs(1);
 
+/// What another thread changes of a capture under way.
+pub(crate) enum Change {
+    Filter(Option<Filter>),
+    /// Bytes of each frame.
+    Snaplen(u32),
+}
+
+/// Where a capture says that it has taken a change over: it holds for all frames from then on.
+pub(crate) type Taken = SyncSender<()>;
+
+/// Where changes come from.
+pub(crate) type Steering = Receiver<(Change, Taken)>;
+
 /// A capture under way.
 pub(super) struct Capture {
     filter: Option<Filter>,
+    /// Bytes of each frame that go on, where the output does not say it.
+    snaplen: usize,
+    steering: Option<Steering>,
     pub(super) out: Out,
     pub(super) end: Option<Instant>,
     pub(super) left: u64,
@@ -30,7 +47,27 @@ pub(super) struct Capture {
 impl Capture {
     /// `count` frames at most, until `end`.
     pub(super) fn new(filter: Option<Filter>, out: Out, count: Option<u64>, end: Option<Instant>) -> Self {
-        Self { filter, out, end, left: count.unwrap_or(u64::MAX), captured: 0, bytes: 0, ignored: 0 }
+        let left = count.unwrap_or(u64::MAX);
+        let (snaplen, steering) = (usize::MAX, None);
+        Self { filter, snaplen, steering, out, end, left, captured: 0, bytes: 0, ignored: 0 }
+    }
+
+    /// With so many bytes of each frame, until `steering` changes it.
+    pub(super) fn steered(self, snaplen: u32, steering: Steering) -> Self {
+        Self { snaplen: snaplen as usize, steering: Some(steering), ..self }
+    }
+
+    /// Takes changes over.
+    pub(super) fn steer(&mut self) {
+        let Some(steering) = &self.steering else { return };
+        while let Ok((change, taken)) = steering.try_recv() {
+            match change {
+                Change::Filter(filter) => self.filter = filter,
+                Change::Snaplen(bytes) => self.snaplen = bytes as usize,
+            }
+            // It may have gone away meanwhile.
+            let _ = taken.send(());
+        }
     }
 
     /// Whether there is enough, or the user wants no more.
@@ -41,7 +78,7 @@ impl Capture {
     /// A frame of `len` bytes, of which `bytes` are known.
     pub(super) fn take(&mut self, ts_ns: u64, len: u32, bytes: &[u8]) -> Result<(), Failure> {
         if self.filter.as_ref().is_none_or(|f| f.matches(bytes)) {
-            self.out.put(ts_ns, len, bytes)?;
+            self.out.put(ts_ns, len, &bytes[..bytes.len().min(self.snaplen)])?;
             self.captured += 1;
             self.bytes += bytes.len() as u64;
             self.left -= 1;

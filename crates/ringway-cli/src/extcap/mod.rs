@@ -1,21 +1,28 @@
 //! `ringway extcap`: what Wireshark and tshark ask of a program that captures for them (extcap, doc/extcap of Wireshark).
 //!
 //! Wireshark runs the program for each question, and at last for the capture, which goes into a FIFO. `offer` says what there is,
-//! `source` opens it.
+//! `source` opens it. While the capture runs, Wireshark's toolbar changes it: `message` has the bytes, `link` the FIFOs, `values`
+//! what may be changed, and `toolbar` changes it.
 
+mod link;
+mod message;
 mod offer;
 mod source;
+mod toolbar;
+mod values;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use ringway::Filter;
 use ringway_wire::pcapfile::MAX_RECORD;
 
-use crate::capture;
+use crate::capture::{self, Choice, Target};
 use crate::console::Console;
 use crate::errors;
 use crate::failure::Failure;
+use crate::stop;
 use source::Source;
+use toolbar::Toolbar;
+use values::Values;
 
 /// Let Wireshark and tshark capture on interfaces, on ports of switches and on other ports
 #[derive(Debug, clap::Args)]
@@ -49,6 +56,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     fifo: Option<PathBuf>,
 
+    /// The FIFO from Wireshark's toolbar, which changes --filter and --snaplen while the capture runs
+    #[arg(long, value_name = "FIFO", requires_all = ["capture", "extcap_control_out"])]
+    extcap_control_in: Option<PathBuf>,
+
+    /// The FIFO to the toolbar, which shows the values, errors, and lost frames
+    #[arg(long, value_name = "FIFO", requires_all = ["capture", "extcap_control_in"])]
+    extcap_control_out: Option<PathBuf>,
+
     /// Only frames that match, as Wireshark's capture filter (pcap-filter(7)); without --capture it is checked
     #[arg(long, value_name = "EXPR", default_value = "")]
     extcap_capture_filter: String,
@@ -76,6 +91,9 @@ An entry ringway:IF copies the frames of an interface: the host goes on working,
 ringway:SWITCH:PORT mirrors a port of a switch while the capture runs. The entry ringway takes the frames of any port that
 --port names, as `ringway capture` does. Mirrors and interfaces need root.
 
+While a capture runs, Wireshark's toolbar (View, Interface Toolbars, Ringway) changes the filter and the bytes of each frame.
+Wireshark makes the two FIFOs for that. Closing one of them ends the capture.
+
 Examples:
   ringway extcap --extcap-interfaces                    # what there is
   tshark -i ringway:eth0 -f 'tcp port 443'              # copies of an interface
@@ -98,24 +116,39 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.extcap_config {
         return Ok(console.line(offer::options(&source).trim_end())?);
     }
-    let filter = filter(&args.extcap_capture_filter, &args.filter)?;
-    match &args.fifo {
-        Some(fifo) if args.capture => {
-            let snaplen = if args.snaplen == 0 { MAX_RECORD } else { args.snaplen };
-            let opened = source.open()?;
-            capture::to_file(opened.port, filter, fifo, snaplen)
-        }
-        _ => Ok(()),
+    let values = Values {
+        capture_filter: args.extcap_capture_filter.clone(),
+        filter: args.filter.clone(),
+        snaplen: args.snaplen,
+    };
+    match (&args.fifo, &args.extcap_control_in, &args.extcap_control_out) {
+        (Some(fifo), Some(from), Some(to)) if args.capture => steered(&source, values, fifo, from, to),
+        (Some(fifo), ..) if args.capture => plain(&source, &values, fifo),
+        _ => values.compiled().map(drop),
     }
 }
 
-/// Both expressions, as far as there are some.
-fn filter(first: &str, second: &str) -> Result<Option<Filter>, Failure> {
-    let given: Vec<String> =
-        [first, second].iter().filter(|e| !e.trim().is_empty()).map(|e| format!("({e})")).collect();
-    // Each by itself, so that an error shows what was typed.
-    for one in [first, second] {
-        Filter::compile(one)?;
-    }
-    Ok((!given.is_empty()).then(|| Filter::compile(&given.join(" and "))).transpose()?)
+/// A capture with the same values from its start to its end.
+fn plain(source: &Source, values: &Values, fifo: &Path) -> Result<(), Failure> {
+    let (filter, snaplen) = (values.compiled()?, values.most());
+    let opened = source.open()?;
+    let signals = stop::signals()?;
+    let target = Target::create(fifo, snaplen)?;
+    capture::to_file(opened.port, Choice { filter, snaplen, steering: None }, target, &signals)
+}
+
+/// A capture that Wireshark's toolbar changes. Wireshark opens the toolbar's FIFOs after it has the header of the capture file, and the
+/// port is opened at last: its rings would overflow until then.
+fn steered(source: &Source, values: Values, fifo: &Path, from: &Path, to: &Path) -> Result<(), Failure> {
+    let signals = stop::signals()?;
+    let mut toolbar = Toolbar::open(from, to, values, &signals)?;
+    let begin = |toolbar: &mut Toolbar| {
+        let target = Target::create(fifo, MAX_RECORD)?;
+        let (filter, snaplen) = toolbar.begin()?;
+        Ok((target, filter, snaplen, source.open()?))
+    };
+    let (target, filter, snaplen, opened) =
+        begin(&mut toolbar).inspect_err(|_: &Failure| toolbar.give_up())?;
+    let steering = Some(toolbar.go_on(opened.port.watch())?);
+    capture::to_file(opened.port, Choice { filter, snaplen, steering }, target, &signals)
 }

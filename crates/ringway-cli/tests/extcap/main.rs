@@ -1,8 +1,10 @@
 //! `ringway extcap`, by itself and as tshark uses it. Captures need root, which a line says.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod bar;
 #[path = "../support/mod.rs"]
 mod support;
+mod toolbar;
 
 use std::fs;
 use std::io::{Cursor, Read};
@@ -63,6 +65,9 @@ fn entries_and_their_options_are_listed() {
         list.stdout.contains("interface {value=ringway:lo}{display=Ringway: copies of lo}\n"),
         "{list:?}"
     );
+    for control in ["{number=0}{type=string}{display=Filter}", "{number=2}{type=button}{role=logger}"] {
+        assert!(list.stdout.contains(&format!("\ncontrol {control}")), "{list:?}");
+    }
     let types = run(&["extcap", "--extcap-interface", "ringway:lo", "--extcap-dlts"]).stdout;
     assert_eq!(types, "dlt {number=1}{name=EN10MB}{display=Ethernet}\n");
     let options = run(&["extcap", "--extcap-interface=ringway", "--extcap-config"]).stdout;
