@@ -41,8 +41,12 @@ fn connect(pair: &Pair, conf: &Conf, ipam: Option<&Ipam>) -> Result<Value> {
     pair.raise()?;
     member::join(&conf.switch, pair.host, &conf.port)?;
     let Some(ipam) = ipam else { return result(pair, conf, &Value::Null) };
-    let answer = ipam.run("ADD")?;
-    let configured = configure(pair, &answer).and_then(|()| result(pair, conf, &answer));
+    let printed = ipam.run("ADD")?;
+    // It holds addresses for the container now, also where nobody can read which.
+    let configured = ipam.result(&printed).and_then(|answer| {
+        configure(pair, &answer)?;
+        result(pair, conf, &answer)
+    });
     configured.map_err(|failed| with_undo(failed, ipam.run("DEL").map(drop)))
 }
 

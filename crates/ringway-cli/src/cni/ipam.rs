@@ -33,8 +33,8 @@ impl<'a> Ipam<'a> {
         Ok(Self { name, file: file.ok_or_else(missing)?, input })
     }
 
-    /// Runs it for a command of the specification. `ADD` prints its result, other commands nothing.
-    pub(super) fn run(&self, command: &str) -> Result<Value> {
+    /// Runs it for a command of the specification. What it printed: [its result](Self::result) after `ADD`, and nothing after other commands.
+    pub(super) fn run(&self, command: &str) -> Result<Vec<u8>> {
         let failed = |what: &str, e: &std::io::Error| {
             Error::new(Code::Io, format!("ipam {}: {what} {} failed: {e}", self.name, self.file.display()))
         };
@@ -54,10 +54,12 @@ impl<'a> Ipam<'a> {
         if !output.status.success() {
             return Err(self.refusal(command, &output.stdout, &output.status.to_string()));
         }
-        if command != "ADD" {
-            return Ok(Value::Null);
-        }
-        serde_json::from_slice(&output.stdout).map_err(|e| {
+        Ok(output.stdout)
+    }
+
+    /// What it printed after `ADD`, as JSON.
+    pub(super) fn result(&self, printed: &[u8]) -> Result<Value> {
+        serde_json::from_slice(printed).map_err(|e| {
             Error::new(Code::Decode, format!("ipam {}: the result of ADD is not JSON: {e}", self.name))
         })
     }

@@ -106,6 +106,20 @@ fn what_fails_half_way_leaves_nothing() {
     assert!(code == 6 && words.contains("10.0.0.x"), "{code} {words}");
     host.assert_empty();
     assert!(host.ipam_log().ends_with("ADD cx\nDEL cx\n"), "{}", host.ipam_log());
+    // Nobody can read which addresses it gave, and it takes them back all the same.
+    for printed in ["", "10.0.0.1/24", "{\"ips\": [", "[]", "null"] {
+        let mute = [("FAKE_IPAM_PRINTS", printed)];
+        let (code, words) = refusal(&host.start("ADD", 1, &with_addresses(), &mute).end());
+        assert!([6, 7].contains(&code) && !words.is_empty(), "{printed:?} {code} {words}");
+        assert!(host.ipam_log().ends_with("ADD c1\nDEL c1\n"), "{printed:?} {}", host.ipam_log());
+        host.assert_empty();
+    }
+    let both = [("FAKE_IPAM_PRINTS", "no JSON"), ("FAKE_IPAM_REFUSES", "DEL")];
+    let ended = host.start("ADD", 1, &with_addresses(), &both).end();
+    let (code, words) = refusal(&ended);
+    assert!(code == 6 && words.contains("the result of ADD is not JSON"), "{code} {words}");
+    assert!(ended.stdout.contains("then undoing failed: ipam fake-ipam: DEL failed"), "{ended:?}");
+    host.assert_empty();
     // A second interface of that name is not made, and the first stays as it is.
     host.add(1, &plain());
     assert_eq!(refusal(&host.call("ADD", 1, &plain())).0, 100);
