@@ -21,6 +21,7 @@ pub mod futex;
 pub mod hold;
 pub mod huge_pages;
 pub mod jump;
+pub mod lasting_netns;
 pub mod libbpf;
 pub mod linker;
 pub mod maps;

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::net;
 
 /// Where `ip netns add` has its namespaces.
-const NAMED: &str = "/run/netns";
+pub(crate) const NAMED: &str = "/run/netns";
 
 /// Moves the calling thread to another network namespace, and with it the threads that it starts later: it then
 /// sees the interfaces of that namespace. Nothing else changes; `/sys/fs/bpf` stays as it is, unlike under `ip netns exec`.

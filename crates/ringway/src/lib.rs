@@ -69,6 +69,7 @@ pub use ringway_wire::offload::Gso;
 #[doc(hidden)]
 pub use sys::bpf::run_program;
 pub use sys::environment::environment;
+pub use sys::lasting_netns::LastingNetns;
 pub use sys::netns::enter_netns;
 #[doc(hidden)]
 pub use sys::program;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use ringway::dirs::{PrivateDir, run_directory};
 use serde_json::{Value, json};
 
-use super::carry_out::carry_out;
+use super::carry_out::{Places, carry_out};
+use super::namespaces::Namespaces;
 use super::plan::Part;
 use super::{diff, existing, wanted};
 use crate::console::{Console, note};
@@ -17,7 +18,7 @@ use crate::options::{Bpffs, Json};
 /// Make switches and routers as files say
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The files of the folder that end in .toml say which switches, ports, members and routers there are; docs/configuration.md has all keys. \
+The files of the folder that end in .toml say which switches, ports, members and routers there are; docs/configuration.md has all keys. Members and routers may be in other network namespaces. \
 What differs is printed as a diff, and then made so. What is right already is not touched: no frame is lost. Each switch and each router \
 becomes all that the files want, or stays as it was. After a run that was killed, the next one makes the rest.
 
@@ -53,14 +54,17 @@ pub(crate) fn run(args: &Args, netns: Option<&str>) -> Result<(), Failure> {
     args.bpffs.apply()?;
     let wanted = wanted::read(&args.config)?;
     let _alone = if args.dry_run { None } else { Some(lock()?) };
-    let parts = diff::parts(&wanted, &existing::read()?, args.prune);
+    let namespaces = Namespaces::open(&wanted)?;
+    let mut parts = diff::parts(&wanted, &existing::read(&wanted, &namespaces)?, args.prune);
+    namespaces.stop(&wanted, &mut parts);
+    let places = Places { here: netns, others: &namespaces };
     let console = args.json.console();
     if !args.json.json {
         parts.iter().flat_map(|part| &part.lines).try_for_each(|line| console.line(&line.to_string()))?;
     }
     let failed: Vec<(&Part, Failure)> = parts
         .iter()
-        .filter_map(|part| Some((part, done(part, args.dry_run, netns).err()?)))
+        .filter_map(|part| Some((part, done(part, args.dry_run, places).err()?)))
         .inspect(|(_, why)| note(&format!("ringway: {why}")))
         .collect();
     conclude(&parts, &failed, args, console)
@@ -81,11 +85,11 @@ fn lock() -> Result<File, Failure> {
     Ok(file)
 }
 
-fn done(part: &Part, dry_run: bool, netns: Option<&str>) -> Result<(), Failure> {
+fn done(part: &Part, dry_run: bool, places: Places<'_>) -> Result<(), Failure> {
     match &part.obstacle {
         Some(why) => Err(Failure::Other(errors::switches::OBSTACLE, why.clone())),
         None if dry_run => Ok(()),
-        None => carry_out(part, netns),
+        None => carry_out(part, places),
     }
 }
 

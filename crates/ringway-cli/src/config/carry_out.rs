@@ -8,17 +8,26 @@ use nix::unistd::Pid;
 use ringway::switch::{NicOptions, PortAccess, Switch};
 
 use super::existing;
+use super::namespaces::Namespaces;
 use super::plan::{Part, Step};
+use super::state::{Member, Netns, Router};
 use crate::console::note;
 use crate::failure::Failure;
 use crate::router::{end, port as member, setup};
 use crate::switch::values::{self, barrier};
 
+/// Network namespaces: the words for that in which this runs, and others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Places<'a> {
+    pub(super) here: Option<&'a str>,
+    pub(super) others: &'a Namespaces,
+}
+
 /// Does all that is to be done with one switch or router, which has no obstacle.
-pub(super) fn carry_out(part: &Part, netns: Option<&str>) -> Result<(), Failure> {
+pub(super) fn carry_out(part: &Part, places: Places<'_>) -> Result<(), Failure> {
     let mut done = Vec::new();
     for step in &part.steps {
-        match one(&part.name, step, netns) {
+        match one(&part.name, step, places) {
             Ok(started) => done.push((step, started)),
             Err(failed) => {
                 for (step, started) in done.into_iter().rev() {
@@ -36,15 +45,12 @@ pub(super) fn carry_out(part: &Part, netns: Option<&str>) -> Result<(), Failure>
 /// A process that a step started.
 type Started = Option<u32>;
 
-fn one(name: &str, step: &Step, netns: Option<&str>) -> Result<Started, Failure> {
+fn one(name: &str, step: &Step, places: Places<'_>) -> Result<Started, Failure> {
     let open = || Switch::open(name);
     match step {
         Step::MakeSwitch(spec) => drop(Switch::create(name, spec)?),
         Step::DropGone(port) => open()?.del_port(port, true)?,
-        Step::AddMember(port, want) => {
-            let options = NicOptions { host: want.host, path: want.path };
-            open()?.add_nic_with(port, &options)?;
-        }
+        Step::AddMember(port, want) => add_member(&open()?, port, want, places.others)?,
         Step::AddPort(port, access) => {
             open()?.add_port(port, access)?;
             warn_of_barrier(name, port, access);
@@ -58,16 +64,38 @@ fn one(name: &str, step: &Step, netns: Option<&str>) -> Result<Started, Failure>
         Step::RemovePort { port, force } => open()?.del_port(port, *force)?,
         Step::RemoveSwitch => open()?.delete()?,
         Step::MakeRouter(want) => {
-            with_process(name, || setup::start(name, &want.members, &want.options, netns))?;
+            with_process(name, || setup::start(name, &want.members, &want.options, place_of(want, places)))?;
         }
         Step::StartProcess(want) => {
-            with_process(name, || setup::start_again(name, &want.members, &want.options, netns))?;
+            with_process(name, || {
+                setup::start_again(name, &want.members, &want.options, place_of(want, places))
+            })?;
         }
         Step::Join(interface) => drop(member::ask_to_join(name, interface)?),
         Step::Leave(interface) => drop(member::take_out(name, interface)?),
         Step::RemoveRouter => drop(end::remove(name)?),
     }
     Ok(None)
+}
+
+/// Adds an interface, in the network namespace that the file names.
+fn add_member(switch: &Switch, port: &str, want: &Member, others: &Namespaces) -> Result<(), Failure> {
+    let options = NicOptions { host: want.host, path: want.path };
+    let interface = want.interface.as_deref().unwrap_or(port);
+    let add = || switch.add_nic_as(port, interface, &options);
+    match &want.netns {
+        Netns::Named(name) => others.get(name)?.run(add)?,
+        Netns::Here | Netns::Nameless => add()?,
+    };
+    Ok(())
+}
+
+/// The words for the network namespace of a router.
+fn place_of<'a>(want: &'a Router, places: Places<'a>) -> Option<&'a str> {
+    match &want.netns {
+        Netns::Named(name) => Some(name),
+        Netns::Here | Netns::Nameless => places.here,
+    }
 }
 
 /// What was removed stays so: it comes last, when nothing else can fail.
@@ -118,8 +146,8 @@ const STARTING: Duration = Duration::from_secs(2);
 
 /// Has a router looked after. A process that another command started may have come first, or go away with what it made.
 fn with_process(name: &str, start: impl Fn() -> Result<(), Failure>) -> Result<(), Failure> {
-    start().or_else(|_| match existing::router(name)? {
-        Some(is) if is.has_process => Ok(()),
+    start().or_else(|_| match existing::has_process(name)? {
+        Some(true) => Ok(()),
         _ => start(),
     })
 }

@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use ringway::switch::PortConf;
 use serde_json::json;
 
 use super::keys::{Keys, member_keys, name, port_keys, router_keys, spec_keys};
-use super::state::{Router, Switch, Wanted};
+use super::namespaces::Namespaces;
+use super::state::{Netns, Router, Switch, Wanted};
 use super::{diff, existing};
 use crate::console::note;
 use crate::failure::Failure;
@@ -15,7 +17,8 @@ use crate::options::{Bpffs, Json};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The file has what stays: switches, ports that were made, members and routers. Ports that go away with their users, addresses of the \
-forwarding table and counters are not in it.
+forwarding table and counters are not in it. Members and routers of other network namespaces have the name of `ip netns`. Where there is \
+none, they stand in comments.
 
 Examples:
   ringway export                   # as the file would be
@@ -30,7 +33,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.bpffs.apply()?;
-    let existing = existing::read()?;
+    let none = Wanted::default();
+    let existing = existing::read(&none, &Namespaces::open(&none)?)?;
     let mut all = diff::as_wanted(&existing);
     for (name, is) in &existing.routers {
         if is.members.is_empty() {
@@ -40,10 +44,26 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             note(&format!("ringway: {name}: how it was made is not known; the file names its members alone"));
         }
     }
+    all.switches.iter().for_each(|(on, switch)| {
+        nameless(switch).for_each(|port| left_out(&format!("{on}:{port}")));
+    });
+    let nowhere: Vec<_> = all.routers.iter().filter(|(_, is)| is.netns == Netns::Nameless).collect();
+    nowhere.iter().for_each(|(on, _)| left_out(on));
     let text = text(&all);
-    let (switches, routers) = (all.switches.len(), all.routers.len());
+    let (switches, routers) = (all.switches.len(), all.routers.len() - nowhere.len());
     let object = json!({ "toml": text, "switches": switches, "routers": routers });
     Ok(args.json.console().result(text.trim_end(), &object)?)
+}
+
+/// Members whose network namespace has no name.
+fn nameless(switch: &Switch) -> impl Iterator<Item = &String> {
+    switch.members.iter().filter(|(_, is)| is.netns == Netns::Nameless).map(|(port, _)| port)
+}
+
+const NO_NAME: &str = "its network namespace has no name; `ip netns attach NAME PID` gives it one";
+
+fn left_out(what: &str) {
+    note(&format!("ringway: {what}: it is left out, as {NO_NAME}"));
 }
 
 /// The file.
@@ -56,16 +76,31 @@ fn text(all: &Wanted) -> String {
 
 fn of_switch(text: &mut String, on: &str, switch: &Switch) {
     table(text, &format!("switch.{}", name(on)), spec_keys(switch));
+    // A file has no copies to a port that it does not have.
+    let written = |keys: Keys, conf: &PortConf| {
+        let lost = conf.mirror.as_ref().is_some_and(|mirror| nameless(switch).any(|port| *port == mirror.to));
+        keys.into_iter().filter(|(key, _)| !(lost && *key == "mirror")).collect()
+    };
     for (port, is) in &switch.ports {
-        table(text, &format!("switch.{}.port.{}", name(on), name(port)), port_keys(is));
+        let heading = format!("switch.{}.port.{}", name(on), name(port));
+        table(text, &heading, written(port_keys(is), &is.conf));
     }
-    for (interface, is) in &switch.members {
-        table(text, &format!("switch.{}.member.{}", name(on), name(interface)), member_keys(is));
+    for (port, is) in &switch.members {
+        let heading = format!("switch.{}.member.{}", name(on), name(port));
+        let keys = written(member_keys(is), &is.conf);
+        match is.netns {
+            Netns::Nameless => comment(text, &heading, keys),
+            _ => table(text, &heading, keys),
+        }
     }
 }
 
 fn of_router(text: &mut String, on: &str, router: &Router) {
-    table(text, &format!("router.{}", name(on)), router_keys(router));
+    let (heading, keys) = (format!("router.{}", name(on)), router_keys(router));
+    match router.netns {
+        Netns::Nameless => comment(text, &heading, keys),
+        _ => table(text, &heading, keys),
+    }
 }
 
 fn table(text: &mut String, heading: &str, keys: Keys) {
@@ -74,6 +109,15 @@ fn table(text: &mut String, heading: &str, keys: Keys) {
     for (key, value) in keys {
         let _ = writeln!(text, "{key} = {value}");
     }
+}
+
+/// A table that waits for the name of a network namespace.
+fn comment(text: &mut String, heading: &str, keys: Keys) {
+    let mut lines = String::new();
+    table(&mut lines, heading, keys);
+    let _ = writeln!(text, "\n# Left out: {NO_NAME}.");
+    lines.trim().lines().for_each(|line| *text += &format!("# {line}\n"));
+    *text += "# netns = \"NAME\"\n";
 }
 
 #[cfg(test)]
@@ -103,13 +147,52 @@ mod tests {
         {
             switch.ports.insert(name.into(), Port { access: access(gid, mode), ..Port::default() });
         }
-        switch.members.insert("e1".into(), Member { host: true, path: NicPath::Xdp, conf });
-        let mut router = Router { members: BTreeSet::from(["eth0.7".to_owned()]), ..Router::default() };
+        switch
+            .members
+            .insert("e1".into(), Member { host: true, path: NicPath::Xdp, conf, ..Member::default() });
+        let netns = Netns::Named("/run/a \"b\"".into());
+        let member = Member { interface: Some("eth0.7".into()), netns: netns.clone(), ..Member::default() };
+        switch.members.insert("web".into(), member);
+        let mut router =
+            Router { members: BTreeSet::from(["eth0.7".to_owned()]), netns, ..Router::default() };
         router.options.set("bypass", "rules,tc").unwrap();
         let mut all = Wanted::default();
         all.switches.insert("vale0".into(), switch);
         all.routers.insert("r0".into(), router);
-        let file = File { path: "/c/all.toml".into(), text: text(&all) };
-        assert_eq!(wanted::wanted(&[file]).map_err(|e| e.to_string()), Ok(all));
+        assert_eq!(read(&text(&all)), all);
+    }
+
+    fn read(text: &str) -> Wanted {
+        let file = File { path: "/c/all.toml".into(), text: text.into() };
+        Wanted { netns_at: Default::default(), ..wanted::wanted(&[file]).unwrap() }
+    }
+
+    /// The rest of the file is good without members and routers whose network namespace has no name.
+    #[test]
+    fn what_nobody_can_name_is_a_comment() {
+        let to = |to: &str| Some(Mirror { to: to.into(), rx: true, tx: true });
+        let conf = |mirror| PortConf { mirror, isolated: true, ..PortConf::default() };
+        let mut switch = Switch::default();
+        for (name, mirror) in [("p1", to("far")), ("p2", to("p1"))] {
+            switch.ports.insert(name.into(), Port { conf: conf(mirror), ..Port::default() });
+        }
+        let far = Member { netns: Netns::Nameless, conf: conf(to("p1")), ..Member::default() };
+        switch.members.insert("far".into(), far);
+        let members = BTreeSet::from(["a".to_owned()]);
+        let mut all = Wanted::default();
+        all.switches.insert("vale0".into(), switch);
+        all.routers.insert("r0".into(), Router { netns: Netns::Nameless, members, ..Router::default() });
+        let text = text(&all);
+        let left = format!(
+            "\n# Left out: {NO_NAME}.\n# [switch.vale0.member.far]\n# isolated = true\n# mirror = \"p1\"\n# netns = \"NAME\"\n"
+        );
+        assert!(
+            text.contains(&left) && text.contains("# [router.r0]\n# members = [\"a\"]\n# netns"),
+            "{text}"
+        );
+        let read = read(&text);
+        let mirror = |name: &str| read.switches["vale0"].ports[name].conf.mirror.clone();
+        assert_eq!((mirror("p1"), mirror("p2")), (None, to("p1")));
+        assert!(read.switches["vale0"].members.is_empty() && read.routers.is_empty());
     }
 }

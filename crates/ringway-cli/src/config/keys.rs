@@ -2,14 +2,15 @@
 
 use ringway::switch::{Mirror, Module, PortConf, StormLimits, SwitchSpec, VlanMode};
 
-use super::state::{Member, Port, Router, Switch};
+use super::state::{Member, Netns, Port, Router, Switch};
 use crate::router::add::Options;
 use crate::switch::values::{group_name, implied_mode, user_name};
 
 pub(super) const SWITCH: [&str; 6] = ["slots", "rings", "buffers", "ageing", "quota", "module"];
 pub(super) const PORT: &[&str] =
     &["owner", "group", "mode", "vlan", "native", "isolated", "storm", "mirror", "memif"];
-pub(super) const MEMBER: &[&str] = &["host", "path", "vlan", "native", "isolated", "storm", "mirror"];
+pub(super) const MEMBER: &[&str] =
+    &["interface", "netns", "host", "path", "vlan", "native", "isolated", "storm", "mirror"];
 pub(super) const ROUTER: &[&str] = &Options::KEYS;
 
 /// Keys and their values, in the words of a file.
@@ -58,9 +59,23 @@ fn plain_port(port: &Port) -> Port {
 
 /// A member.
 pub(super) fn of_member(member: &Member) -> Keys {
-    let mut keys = vec![("host", member.host.to_string()), ("path", quoted(&member.path.to_string()))];
+    let mut keys = of_place(member);
+    keys.extend([("host", member.host.to_string()), ("path", quoted(&member.path.to_string()))]);
     keys.extend(of_conf(&member.conf));
     keys
+}
+
+/// Which interface a member is, where its port does not say so.
+pub(super) fn of_place(member: &Member) -> Keys {
+    let interface = member.interface.as_ref().map(|name| ("interface", quoted(name)));
+    interface.into_iter().chain(of_netns(&member.netns)).collect()
+}
+
+fn of_netns(netns: &Netns) -> Option<(&'static str, String)> {
+    match netns {
+        Netns::Named(name) => Some(("netns", quoted(name))),
+        Netns::Here | Netns::Nameless => None,
+    }
 }
 
 fn of_conf(conf: &PortConf) -> Keys {
@@ -100,6 +115,7 @@ fn mirror(mirror: Option<&Mirror>) -> String {
 pub(super) fn of_router(router: &Router) -> Keys {
     let members: Vec<_> = router.members.iter().map(|name| quoted(name)).collect();
     let mut keys = vec![("members", format!("[{}]", members.join(", ")))];
+    keys.extend(of_netns(&router.netns));
     keys.extend(of_options(&router.options));
     keys
 }

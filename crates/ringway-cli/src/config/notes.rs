@@ -21,8 +21,9 @@ impl Notes {
         self.0.lines.push(Line { change: Change::Alter, kind, name, was: gone, to: new });
     }
 
-    pub(super) fn remove(&mut self, kind: &'static str, name: String) {
-        self.0.lines.push(Line { change: Change::Remove, kind, name, was: Vec::new(), to: Vec::new() });
+    /// `keys` say which one it is, where its name does not.
+    pub(super) fn remove(&mut self, kind: &'static str, name: String, keys: Keys) {
+        self.0.lines.push(Line { change: Change::Remove, kind, name, was: keys, to: Vec::new() });
     }
 
     pub(super) fn step(&mut self, step: Step) {

@@ -112,14 +112,16 @@ impl Line {
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.change.sign(), self.kind, self.name)?;
+        let mut on_the_line =
+            |keys: &Keys| keys.iter().try_for_each(|(key, value)| write!(f, " {key}={value}"));
         match self.change {
-            Change::Add => self.to.iter().try_for_each(|(key, value)| write!(f, " {key}={value}")),
+            Change::Add => on_the_line(&self.to),
+            Change::Remove => on_the_line(&self.was),
             Change::Alter => {
                 let sides = [('-', &self.was), ('+', &self.to)];
                 let mut all = sides.iter().flat_map(|(sign, keys)| keys.iter().map(move |key| (sign, key)));
                 all.try_for_each(|(sign, (key, value))| write!(f, "\n{sign}   {key}={value}"))
             }
-            Change::Remove => Ok(()),
         }
     }
 }
@@ -141,5 +143,6 @@ mod tests {
             "~ port vale0:p1\n-   isolated=false\n+   isolated=true"
         );
         assert_eq!(line(Change::Remove, &[], &[]), "- port vale0:p1");
+        assert_eq!(line(Change::Remove, &[("netns", "\"a\"")], &[]), "- port vale0:p1 netns=\"a\"");
     }
 }

@@ -1,6 +1,7 @@
 //! Switches and routers: as files want them, and as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use ringway::switch::{NicPath, PortAccess, PortConf, SwitchSpec};
 
@@ -11,6 +12,30 @@ use crate::router::add::Options;
 pub(super) struct Wanted {
     pub(super) switches: BTreeMap<String, Switch>,
     pub(super) routers: BTreeMap<String, Router>,
+    /// The network namespaces that each switch and router names, and the place of each name in a file.
+    pub(super) netns_at: BTreeMap<String, Vec<(String, String)>>,
+}
+
+/// A network namespace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Netns {
+    /// That in which the command runs.
+    #[default]
+    Here,
+    /// By a name of `ip netns`, or the path of a file.
+    Named(String),
+    /// One that nobody can name in a file.
+    Nameless,
+}
+
+impl fmt::Display for Netns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Here => f.write_str("this network namespace"),
+            Self::Named(name) => write!(f, "network namespace {name}"),
+            Self::Nameless => f.write_str("a network namespace without a name"),
+        }
+    }
 }
 
 /// A switch with its ports.
@@ -41,6 +66,9 @@ impl Default for Port {
 /// An interface that is a port.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Member {
+    /// The interface, where its name is another one than the port's.
+    pub(super) interface: Option<String>,
+    pub(super) netns: Netns,
     /// Whether its host's side is a port too.
     pub(super) host: bool,
     /// `Auto` in a file: by any path.
@@ -51,6 +79,7 @@ pub(super) struct Member {
 /// A router.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Router {
+    pub(super) netns: Netns,
     pub(super) members: BTreeSet<String>,
     pub(super) options: Options,
 }
@@ -84,6 +113,7 @@ pub(super) struct Holder {
 /// A router, and whether it is looked after.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ExistingRouter {
+    pub(super) netns: Netns,
     pub(super) members: BTreeSet<String>,
     /// `None`: how it was made is not known.
     pub(super) options: Option<Options>,

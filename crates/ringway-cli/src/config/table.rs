@@ -34,6 +34,11 @@ impl<'a> Table<'a> {
         self.file.place(self.at)
     }
 
+    /// Where the value of a key stands.
+    pub(super) fn place_of(&self, key: &str) -> String {
+        self.file.place(self.value(key).map_or(self.at, |value| value.span().start))
+    }
+
     /// The folder of its file.
     pub(super) fn folder(&self) -> &'a std::path::Path {
         self.file.path.parent().unwrap_or(&self.file.path)

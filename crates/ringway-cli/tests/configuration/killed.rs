@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use ringway_lab::Lab;
+
 use crate::bed::{Bed, routers, switches};
 
 /// Moments at which it is killed; `RINGWAY_KILLS` is another number.
@@ -30,11 +32,15 @@ fn killed(bed: &Bed, options: &[&str], after: Duration) {
 
 #[test]
 fn the_next_run_makes_the_rest() {
+    let far = ringway_lab::is_root().then(|| Lab::new().unwrap());
     let Some(bed) = Bed::new(4) else { return };
+    let far = far.as_ref().unwrap();
+    far.veth("x0", "y0").unwrap();
     let all = switches(2, 2)
         + &routers(1)
         + &format!("[switch.vale0.port.m1]\nmemif = \"@ringway-killed-{}\"\n", std::process::id())
-        + "[switch.vale0.member.e2]\n[switch.vale1.member.e3]\nvlan = \"access:10\"\n";
+        + "[switch.vale0.member.e2]\n[switch.vale1.member.e3]\nvlan = \"access:10\"\n"
+        + &format!("[switch.vale1.member.far]\ninterface = \"x0\"\nnetns = \"{}\"\n", far.name());
     bed.write("a.toml", &all);
     let making = timed(&bed, &[]);
     bed.write("a.toml", "");
@@ -43,7 +49,7 @@ fn the_next_run_makes_the_rest() {
     for moment in (0..count).map(|n| n * 7 % count) {
         bed.write("a.toml", &all);
         killed(&bed, &[], making * moment / count);
-        assert_eq!(bed.ports("vale1"), ["e3", "p0", "p1"]);
+        assert_eq!(bed.ports("vale1"), ["e3", "far", "p0", "p1"]);
         bed.write("a.toml", "");
         killed(&bed, &["--prune"], removing * moment / count);
         assert!(bed.names().is_empty());

@@ -4,6 +4,7 @@
 mod apply_and_export;
 mod bed;
 mod killed;
+mod namespaces;
 mod refused;
 #[path = "../support/mod.rs"]
 mod support;

@@ -30,6 +30,8 @@ pub struct SwitchPort {
     pub pid: Option<u32>,
     /// Index of the interface that it is, in the network namespace in which it was added; `None` for a virtual port.
     pub nic: Option<u32>,
+    /// Inode number of the network namespace of that interface.
+    pub netns: Option<u32>,
     /// Whether it is the host's side of that interface ([`NicOptions::host`](crate::NicOptions::host)).
     pub host: bool,
     /// Of an interface, how frames get in and out: by XDP or by tc.
@@ -126,11 +128,12 @@ impl Switch {
         let open = pid.is_some() || matches!(DirLock::take(&lock, false), Ok(None));
         let ifindex = self.port_word(number, at::IFINDEX).load(Relaxed);
         let nic = (flags & at::NIC != 0).then_some(ifindex);
+        let netns = nic.is_some().then(|| self.nic_word(number, at::NETNS));
         let (ephemeral, host) = (flags & at::EPHEMERAL != 0, flags & at::HOST != 0);
         let by_tc = self.port_word(number, at::CROSSING).load(Relaxed) != 0;
         let path = nic.is_some().then_some(if by_tc { NicPath::Tc } else { NicPath::Xdp });
         let gone = nic.is_some() && self.interface_is_gone(name.trim_end_matches('^'), number, path);
-        SwitchPort { number, name, ephemeral, access, open, pid, nic, host, path, gone }
+        SwitchPort { number, name, ephemeral, access, open, pid, nic, netns, host, path, gone }
     }
 
     /// Keeps others from opening a port; `None` when it has no files.

@@ -90,14 +90,31 @@ impl Switch {
     /// # Ok::<(), ringway_sys::Error>(())
     /// ```
     pub fn add_nic_with(&self, interface: &str, options: &NicOptions) -> Result<u32> {
-        let number = self.add_best_nic(interface, options)?;
+        self.add_nic_as(interface, interface, options)
+    }
+
+    /// The same for a port that has another name than the interface: interfaces of several namespaces may be called alike.
+    ///
+    /// # Errors
+    /// As [`add_nic_with`](Self::add_nic_with); [`ErrorKind::BadName`] for what is no name of a port.
+    ///
+    /// ```no_run
+    /// use ringway_sys::lasting_netns::LastingNetns;
+    /// let switch = ringway_switch::Switch::open("vale0")?;
+    /// for name in ["web", "db"] {
+    ///     LastingNetns::open(name)?.run(|| switch.add_nic_as(name, "eth0", &Default::default()))?;
+    /// }
+    /// # Ok::<(), ringway_sys::Error>(())
+    /// ```
+    pub fn add_nic_as(&self, port: &str, interface: &str, options: &NicOptions) -> Result<u32> {
+        let number = self.add_nic_by((port, interface), options, Way::Best)?;
         self.stay();
         Ok(number)
     }
 
     /// The same, without a word about how long the switch stays.
     pub(crate) fn add_best_nic(&self, interface: &str, options: &NicOptions) -> Result<u32> {
-        self.add_nic_by(interface, options, Way::Best)
+        self.add_nic_by((interface, interface), options, Way::Best)
     }
 
     /// The same, as on kernels without tcx, by clsact: for tests on others.
@@ -106,11 +123,13 @@ impl Switch {
     /// As [`add_nic_with`](Self::add_nic_with).
     #[doc(hidden)]
     pub fn add_nic_by_clsact(&self, interface: &str, options: &NicOptions) -> Result<u32> {
-        self.add_nic_by(interface, options, Way::Clsact)
+        self.add_nic_by((interface, interface), options, Way::Clsact)
     }
 
-    fn add_nic_by(&self, interface: &str, options: &NicOptions, way: Way) -> Result<u32> {
-        let on = format!("{}:{interface}", self.name);
+    /// `names`: of the port, and of the interface.
+    fn add_nic_by(&self, names: (&str, &str), options: &NicOptions, way: Way) -> Result<u32> {
+        let (port, interface) = names;
+        let on = format!("{}:{port}", self.name);
         let nic = Nic::find(interface, &on)?;
         nic.check_kind(interface, &on)?;
         let _lock = self.lock()?;
@@ -118,9 +137,9 @@ impl Switch {
         let by_tc = options.starts_by_tc(&nic.interface.driver(), &on)?;
         self.check_free(&nic, by_tc, &on)?;
         self.check_far_end(&nic, &on)?;
-        match self.add_member(&nic, interface, (options, way, by_tc), &on) {
+        match self.add_member(&nic, names, (options, way, by_tc), &on) {
             Err(e) if e.kind() == ErrorKind::Unsupported && !by_tc && options.may_fall_back() => {
-                self.add_member(&nic, interface, (options, way, true), &on)
+                self.add_member(&nic, names, (options, way, true), &on)
             }
             added => added,
         }
@@ -129,18 +148,18 @@ impl Switch {
     fn add_member(
         &self,
         nic: &Nic,
-        interface: &str,
+        (name, interface): (&str, &str),
         (options, way, by_tc): (&NicOptions, Way, bool),
         on: &str,
     ) -> Result<u32> {
         self.check_passed_by(nic, interface, (options, by_tc), on)?;
         let place = self.free_place((!by_tc).then_some(nic), on)?;
         let shared = Shared::of(&self.dir, on)?;
-        let number = self.make_port(interface, &PortAccess::default(), port::NIC)?;
-        let dir = pins::port(&self.dir, interface);
+        let number = self.make_port(name, &PortAccess::default(), port::NIC)?;
+        let dir = pins::port(&self.dir, name);
         let attached = self.attach(nic, &shared, (number, place), (&dir, on), (options, way, by_tc));
         let all = attached.and_then(|()| match options.host {
-            true => self.add_host(nic, &shared, number, interface, way),
+            true => self.add_host(nic, &shared, number, name, way),
             false => Ok(()),
         });
         all.inspect_err(|_| {

@@ -57,7 +57,7 @@ fn changed(name: &str, want: &Switch, is: &ExistingSwitch, prune: bool) -> Part 
 
 fn removed(name: &str, is: &ExistingSwitch) -> Part {
     let mut notes = Notes::of(name);
-    notes.remove("switch", name.to_owned());
+    notes.remove("switch", name.to_owned(), Vec::new());
     for port in is.open.keys() {
         ports::remove_open(&mut notes, name, port, is);
     }
@@ -70,7 +70,7 @@ pub(super) fn as_wanted(existing: &Existing) -> Wanted {
     let switches = existing.switches.iter().map(|(name, is)| (name.clone(), is.state.clone())).collect();
     let router = |(name, is): (&String, &ExistingRouter)| {
         let options = is.options.clone().unwrap_or_default();
-        (name.clone(), Router { members: is.members.clone(), options })
+        (name.clone(), Router { netns: is.netns.clone(), members: is.members.clone(), options })
     };
-    Wanted { switches, routers: existing.routers.iter().map(router).collect() }
+    Wanted { switches, routers: existing.routers.iter().map(router).collect(), ..Wanted::default() }
 }

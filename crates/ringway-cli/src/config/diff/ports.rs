@@ -2,7 +2,7 @@
 
 use ringway::switch::{NicPath, PortConf};
 
-use crate::config::keys::{member_keys, of_member, of_port, port_keys};
+use crate::config::keys::{member_keys, of_member, of_place, of_port, port_keys};
 use crate::config::notes::Notes;
 use crate::config::plan::Step;
 use crate::config::state::{ExistingSwitch, Member, Port, Switch};
@@ -46,10 +46,10 @@ fn one_member(notes: &mut Notes, switch: &str, name: &str, want: &Member, is: &E
         return settings(name, &PortConf::default(), &want.conf).into_iter().collect();
     };
     let want = Member { path: path(want.path, present.path), ..want.clone() };
-    if (want.host, want.path) != (present.host, present.path) {
+    let (as_added, as_wanted) = (how(name, present), how(name, &want));
+    if as_added != as_wanted {
         notes.obstacle(format!(
-            "{on}: a member stays as it was added (host {}, path {}), and the file says host {}, path {}; {free}",
-            present.host, present.path, want.host, want.path
+            "{on}: a member stays as it was added ({as_added}), and the file says {as_wanted}; {free}"
         ));
     }
     if want.conf != present.conf {
@@ -114,16 +114,23 @@ fn serving(name: &str, want: &Port) -> Option<Step> {
     Some(Step::Serve { port: name.to_owned(), memif, access: want.access })
 }
 
+/// Which interface a member is, and how it was added.
+fn how(name: &str, member: &Member) -> String {
+    let interface = member.interface.as_deref().unwrap_or(name);
+    format!("interface {interface} of {}, host {}, path {}", member.netns, member.host, member.path)
+}
+
 /// Ports and members that no file names.
 pub(super) fn pruned(notes: &mut Notes, switch: &str, want: &Switch, is: &ExistingSwitch) {
     let members = is.state.members.keys().chain(&is.gone);
     for name in members.filter(|name| !want.members.contains_key(*name) && !want.ports.contains_key(*name)) {
-        notes.remove("member", format!("{switch}:{name}"));
+        let keys = is.state.members.get(name).map(of_place).unwrap_or_default();
+        notes.remove("member", format!("{switch}:{name}"), keys);
         notes.step(Step::RemovePort { port: name.clone(), force: false });
     }
     let ports = is.state.ports.keys();
     for name in ports.filter(|name| !want.ports.contains_key(*name) && !want.members.contains_key(*name)) {
-        notes.remove("port", format!("{switch}:{name}"));
+        notes.remove("port", format!("{switch}:{name}"), Vec::new());
         remove_open(notes, switch, name, is);
         if !is.open.contains_key(name) {
             notes.step(Step::RemovePort { port: name.clone(), force: false });

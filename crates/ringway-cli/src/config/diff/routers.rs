@@ -23,6 +23,13 @@ pub(super) fn changed(name: &str, want: &Router, is: &ExistingRouter, prune: boo
              `ringway router del {name}`"
         ));
     }
+    if want.netns != is.netns {
+        notes.obstacle(format!(
+            "{name}: it is in {} and the file says {}, but a router stays where it was made; change the file, or remove the router first: \
+             `ringway router del {name}`",
+            is.netns, want.netns
+        ));
+    }
     let joins: Vec<_> = want.members.difference(&is.members).cloned().collect();
     let leaves: Vec<_> = is.members.difference(&want.members).filter(|_| prune).cloned().collect();
     let after = &(&is.members | &want.members) - &leaves.iter().cloned().collect();
@@ -31,7 +38,7 @@ pub(super) fn changed(name: &str, want: &Router, is: &ExistingRouter, prune: boo
     }
     if !is.has_process || after != is.members {
         let with = |members, process: bool| {
-            let mut keys = of_router(&Router { members, options: want.options.clone() });
+            let mut keys = of_router(&Router { members, ..want.clone() });
             keys.push(("process", if process { "running" } else { "none" }.to_owned()));
             keys
         };
@@ -44,7 +51,7 @@ pub(super) fn changed(name: &str, want: &Router, is: &ExistingRouter, prune: boo
 
 pub(super) fn removed(name: &str) -> Part {
     let mut notes = Notes::of(name);
-    notes.remove("router", name.to_owned());
+    notes.remove("router", name.to_owned(), Vec::new());
     notes.step(Step::RemoveRouter);
     notes.part()
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use ringway::switch::{Mirror, NicPath, PortAccess, PortConf, StormLimits, SwitchSpec, VlanMode};
 
 use super::*;
-use crate::config::state::{Holder, Member, Port};
+use crate::config::state::{Holder, Member, Netns, Port};
 
 /// Carries out all that has no obstacle.
 fn carry_out(existing: &mut Existing, parts: &[Part]) {
@@ -25,7 +25,8 @@ fn one(all: &mut Existing, name: &str, step: Step) {
         }
         Step::RemoveSwitch => assert!(all.switches.remove(name).is_some_and(|is| is.open.is_empty())),
         Step::MakeRouter(want) => {
-            let is = ExistingRouter { members: want.members, options: Some(want.options), has_process: true };
+            let (netns, members, options) = (want.netns, want.members, Some(want.options));
+            let is = ExistingRouter { netns, members, options, has_process: true };
             assert_eq!(all.routers.insert(name.into(), is), None);
         }
         Step::RemoveRouter => drop(all.routers.remove(name).unwrap()),
@@ -94,8 +95,15 @@ fn port() -> impl Strategy<Value = Port> {
     })
 }
 
+/// Mostly the same, so that members stay.
+fn netns() -> impl Strategy<Value = Netns> {
+    prop_oneof![8 => Just(Netns::Here), 1 => "n[01]".prop_map(Netns::Named)]
+}
+
 fn switch() -> impl Strategy<Value = Switch> {
-    let member = (any::<bool>(), conf()).prop_map(|(host, conf)| Member { host, path: NicPath::Auto, conf });
+    let member = (any::<bool>(), conf(), prop::option::weighted(0.1, "i[01]"), netns()).prop_map(
+        |(host, conf, interface, netns)| Member { interface, netns, host, path: NicPath::Auto, conf },
+    );
     let slots = prop_oneof![9 => Just(64_u32), 1 => Just(128)];
     (slots, btree_map("p[0-3]", port(), 0..4), btree_map("e[0-2]", member, 0..3)).prop_map(
         |(slots, ports, members)| Switch { spec: SwitchSpec { slots, ..Default::default() }, ports, members },
@@ -103,9 +111,13 @@ fn switch() -> impl Strategy<Value = Switch> {
 }
 
 fn wanted() -> impl Strategy<Value = Wanted> {
-    let router = btree_set("e[0-4]", 1..4).prop_map(|members| Router { members, ..Router::default() });
+    let router = (btree_set("e[0-4]", 1..4), netns()).prop_map(|(members, netns)| Router {
+        netns,
+        members,
+        ..Router::default()
+    });
     (btree_map("vale[0-3]", switch(), 0..4), btree_map("r[0-2]", router, 0..3))
-        .prop_map(|(switches, routers)| Wanted { switches, routers })
+        .prop_map(|(switches, routers)| Wanted { switches, routers, ..Wanted::default() })
 }
 
 /// A machine, some of whose members and processes are gone.
@@ -153,6 +165,10 @@ proptest! {
             }
         }
         for (name, router) in &want.routers {
+            if refused.contains(name.as_str()) {
+                prop_assert_eq!(&before.routers[name], &after.routers[name]);
+                continue;
+            }
             prop_assert_eq!(&after.routers[name].members, &router.members);
             prop_assert!(after.routers[name].has_process);
         }
