@@ -18,7 +18,7 @@ use crate::options::{Bpffs, Json};
 /// Make switches and routers as files say
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The files of the folder that end in .toml say which switches, ports, members and routers there are; docs/configuration.md has all keys. Members and routers may be in other network namespaces. \
+The files of the folder that end in .toml say which switches, ports, members, fixed addresses and routers there are; docs/configuration.md has all keys. Members and routers may be in other network namespaces. \
 What differs is printed as a diff, and then made so. What is right already is not touched: no frame is lost. Each switch and each router \
 becomes all that the files want, or stays as it was. After a run that was killed, the next one makes the rest.
 
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(short = 'n', long)]
     dry_run: bool,
 
-    /// Remove switches, ports, members and routers that no file names
+    /// Remove switches, ports, members, addresses and routers that no file names
     #[arg(long)]
     prune: bool,
 

@@ -61,6 +61,9 @@ fn one(name: &str, step: &Step, places: Places<'_>) -> Result<Started, Failure> 
             warn_of_barrier(name, port, access);
         }
         Step::Serve { port, memif, access } => return serve(name, port, memif, access),
+        Step::SetAddress { station, to, .. } => open()?.fdb_set(station.mac, station.vlan, to.as_deref())?,
+        // It may have gone with its port.
+        Step::ForgetAddress(station) => _ = open()?.fdb_del(station.mac, station.vlan),
         Step::RemovePort { port, force } => open()?.del_port(port, *force)?,
         Step::RemoveSwitch => open()?.delete()?,
         Step::MakeRouter(want) => {
@@ -110,6 +113,10 @@ fn undo(name: &str, step: &Step, started: Started) -> Result<(), Failure> {
         Step::AddMember(port, _) | Step::AddPort(port, _) => open()?.del_port(port, true)?,
         Step::SetConf { port, was, .. } => open()?.set_conf(port, was)?,
         Step::SetAccess { port, was, .. } => open()?.set_access(port, was)?,
+        Step::SetAddress { station, was: Some(was), .. } => {
+            open()?.fdb_set(station.mac, station.vlan, was.as_deref())?;
+        }
+        Step::SetAddress { station, was: None, .. } => _ = open()?.fdb_del(station.mac, station.vlan),
         Step::Join(interface) => drop(member::take_out(name, interface)?),
         Step::MakeRouter(_) => drop(end::remove(name)?),
         _ => {}

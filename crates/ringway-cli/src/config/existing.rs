@@ -1,9 +1,10 @@
 //! What exists, read from the machine.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ringway::ErrorKind;
-use ringway::switch::{self as lib, PortConf, SwitchPort, switches};
+use ringway::switch::{self as lib, FdbEntry, PortConf, SwitchPort, switches};
 use ringway_router::follow::{Ask, Request};
 use ringway_router::kernel::{Router, routers};
 
@@ -11,6 +12,7 @@ use super::namespaces::Namespaces;
 use super::state::{Existing, ExistingRouter, ExistingSwitch, Holder, Member, Netns, Port, Switch, Wanted};
 use crate::failure::Failure;
 use crate::router::setup;
+use crate::switch::station::Station;
 use crate::switch::values::memif_of;
 use crate::visible::check_seen;
 
@@ -75,7 +77,21 @@ fn switch(
             }
         }
     }
+    is.state.addresses = addresses(of, &ports, &is.state);
     Ok(is)
+}
+
+/// Addresses that stay, without addresses of ports that go away with their users, or whose interface is gone.
+fn addresses(of: &lib::Switch, ports: &[SwitchPort], is: &Switch) -> BTreeMap<Station, Option<String>> {
+    let place = |number: Option<u32>| match number {
+        None => Some(None),
+        Some(number) => {
+            let port = ports.iter().find(|port| port.number == number)?;
+            is.has_port(&port.name).then(|| Some(port.name.clone()))
+        }
+    };
+    let stays = |e: FdbEntry| Some((Station { mac: e.mac, vlan: e.vlan }, place(e.port)?));
+    of.fdb().into_iter().filter(|e| e.age.is_none()).filter_map(stays).collect()
 }
 
 fn member(port: &SwitchPort, all: &[SwitchPort], netns: Netns, conf: PortConf) -> Member {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ringway::switch::PortConf;
 use serde_json::json;
 
-use super::keys::{Keys, member_keys, name, port_keys, router_keys, spec_keys};
+use super::keys::{Keys, member_keys, name, of_address, port_keys, quoted, router_keys, spec_keys};
 use super::namespaces::Namespaces;
 use super::state::{Netns, Router, Switch, Wanted};
 use super::{diff, existing};
@@ -16,8 +16,8 @@ use crate::options::{Bpffs, Json};
 /// Print switches and routers as a file for `ringway apply`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The file has what stays: switches, ports that were made, members and routers. Ports that go away with their users, addresses of the \
-forwarding table and counters are not in it. Members and routers of other network namespaces have the name of `ip netns`. Where there is \
+The file has what stays: switches, ports that were made, members, addresses set by hand and routers. Ports that go away with their users, addresses \
+that were learned and counters are not in it. Members and routers of other network namespaces have the name of `ip netns`. Where there is \
 none, they stand in comments.
 
 Examples:
@@ -76,9 +76,10 @@ fn text(all: &Wanted) -> String {
 
 fn of_switch(text: &mut String, on: &str, switch: &Switch) {
     table(text, &format!("switch.{}", name(on)), spec_keys(switch));
+    let is_left_out = |port: &str| nameless(switch).any(|name| name == port.trim_end_matches('^'));
     // A file has no copies to a port that it does not have.
     let written = |keys: Keys, conf: &PortConf| {
-        let lost = conf.mirror.as_ref().is_some_and(|mirror| nameless(switch).any(|port| *port == mirror.to));
+        let lost = conf.mirror.as_ref().is_some_and(|mirror| is_left_out(&mirror.to));
         keys.into_iter().filter(|(key, _)| !(lost && *key == "mirror")).collect()
     };
     for (port, is) in &switch.ports {
@@ -89,8 +90,16 @@ fn of_switch(text: &mut String, on: &str, switch: &Switch) {
         let heading = format!("switch.{}.member.{}", name(on), name(port));
         let keys = written(member_keys(is), &is.conf);
         match is.netns {
-            Netns::Nameless => comment(text, &heading, keys),
+            Netns::Nameless => without_name(text, &heading, keys),
             _ => table(text, &heading, keys),
+        }
+    }
+    for (station, port) in &switch.addresses {
+        let heading = format!("switch.{}.fdb.{}", name(on), quoted(&station.to_string()));
+        let keys = of_address(port.as_ref());
+        match port.as_deref().is_some_and(is_left_out) {
+            true => comment(text, "its port is left out", &heading, keys),
+            false => table(text, &heading, keys),
         }
     }
 }
@@ -98,7 +107,7 @@ fn of_switch(text: &mut String, on: &str, switch: &Switch) {
 fn of_router(text: &mut String, on: &str, router: &Router) {
     let (heading, keys) = (format!("router.{}", name(on)), router_keys(router));
     match router.netns {
-        Netns::Nameless => comment(text, &heading, keys),
+        Netns::Nameless => without_name(text, &heading, keys),
         _ => table(text, &heading, keys),
     }
 }
@@ -112,12 +121,16 @@ fn table(text: &mut String, heading: &str, keys: Keys) {
 }
 
 /// A table that waits for the name of a network namespace.
-fn comment(text: &mut String, heading: &str, keys: Keys) {
+fn without_name(text: &mut String, heading: &str, mut keys: Keys) {
+    keys.push(("netns", quoted("NAME")));
+    comment(text, NO_NAME, heading, keys);
+}
+
+fn comment(text: &mut String, why: &str, heading: &str, keys: Keys) {
     let mut lines = String::new();
     table(&mut lines, heading, keys);
-    let _ = writeln!(text, "\n# Left out: {NO_NAME}.");
+    let _ = writeln!(text, "\n# Left out: {why}.");
     lines.trim().lines().for_each(|line| *text += &format!("# {line}\n"));
-    *text += "# netns = \"NAME\"\n";
 }
 
 #[cfg(test)]
@@ -153,6 +166,13 @@ mod tests {
         let netns = Netns::Named("/run/a \"b\"".into());
         let member = Member { interface: Some("eth0.7".into()), netns: netns.clone(), ..Member::default() };
         switch.members.insert("web".into(), member);
+        for (station, port) in [
+            ("02:00:00:00:00:01", Some("p1")),
+            ("02:00:00:00:00:02@7", Some("e1^")),
+            ("02:00:00:00:00:01@7", None),
+        ] {
+            switch.addresses.insert(station.parse().unwrap(), port.map(str::to_owned));
+        }
         let mut router =
             Router { members: BTreeSet::from(["eth0.7".to_owned()]), netns, ..Router::default() };
         router.options.set("bypass", "rules,tc").unwrap();
@@ -178,6 +198,9 @@ mod tests {
         }
         let far = Member { netns: Netns::Nameless, conf: conf(to("p1")), ..Member::default() };
         switch.members.insert("far".into(), far);
+        for (station, port) in [("02:00:00:00:00:01", "p1"), ("02:00:00:00:00:02", "far")] {
+            switch.addresses.insert(station.parse().unwrap(), Some(port.to_owned()));
+        }
         let members = BTreeSet::from(["a".to_owned()]);
         let mut all = Wanted::default();
         all.switches.insert("vale0".into(), switch);
@@ -190,7 +213,10 @@ mod tests {
             text.contains(&left) && text.contains("# [router.r0]\n# members = [\"a\"]\n# netns"),
             "{text}"
         );
+        let address = "\n# Left out: its port is left out.\n# [switch.vale0.fdb.\"02:00:00:00:00:02\"]\n# port = \"far\"\n";
+        assert!(text.contains(address), "{text}");
         let read = read(&text);
+        assert_eq!(read.switches["vale0"].addresses.len(), 1);
         let mirror = |name: &str| read.switches["vale0"].ports[name].conf.mirror.clone();
         assert_eq!((mirror("p1"), mirror("p2")), (None, to("p1")));
         assert!(read.switches["vale0"].members.is_empty() && read.routers.is_empty());

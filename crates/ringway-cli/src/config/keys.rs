@@ -11,6 +11,7 @@ pub(super) const PORT: &[&str] =
     &["owner", "group", "mode", "vlan", "native", "isolated", "storm", "mirror", "memif"];
 pub(super) const MEMBER: &[&str] =
     &["interface", "netns", "host", "path", "vlan", "native", "isolated", "storm", "mirror"];
+pub(super) const ADDRESS: &[&str] = &["port", "blackhole"];
 pub(super) const ROUTER: &[&str] = &Options::KEYS;
 
 /// Keys and their values, in the words of a file.
@@ -76,6 +77,11 @@ fn of_netns(netns: &Netns) -> Option<(&'static str, String)> {
         Netns::Named(name) => Some(("netns", quoted(name))),
         Netns::Here | Netns::Nameless => None,
     }
+}
+
+/// Where an address is.
+pub(super) fn of_address(port: Option<&String>) -> Keys {
+    vec![port.map_or_else(|| ("blackhole", true.to_string()), |port| ("port", quoted(port)))]
 }
 
 fn of_conf(conf: &PortConf) -> Keys {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::keys::Keys;
 use super::state::{Member, Router};
+use crate::switch::station::Station;
 
 /// All that is to be done with one switch or router. It is done as a whole, or not at all.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,9 @@ pub(super) struct Part {
     /// Why it can't be done. Then nothing of it is.
     pub(super) obstacle: Option<String>,
 }
+
+/// The port of an address; `None`: frames to it are dropped.
+pub(super) type Place = Option<String>;
 
 /// One change of a switch or router, in the order in which they can be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +46,12 @@ pub(super) enum Step {
         memif: String,
         access: PortAccess,
     },
+    SetAddress {
+        station: Station,
+        was: Option<Place>,
+        to: Place,
+    },
+    ForgetAddress(Station),
     /// `force`: also while a process has it open.
     RemovePort {
         port: String,
@@ -60,7 +70,7 @@ pub(super) enum Step {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub(super) change: Change,
-    /// `switch`, `port`, `member` or `router`.
+    /// `switch`, `port`, `member`, `address` or `router`.
     pub(super) kind: &'static str,
     pub(super) name: String,
     pub(super) was: Keys,

@@ -6,6 +6,7 @@ use std::fmt;
 use ringway::switch::{NicPath, PortAccess, PortConf, SwitchSpec};
 
 use crate::router::add::Options;
+use crate::switch::station::Station;
 
 /// What files want.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -44,6 +45,16 @@ pub(super) struct Switch {
     pub(super) spec: SwitchSpec,
     pub(super) ports: BTreeMap<String, Port>,
     pub(super) members: BTreeMap<String, Member>,
+    /// Addresses that stay, and the port of each; `None`: frames to it are dropped.
+    pub(super) addresses: BTreeMap<Station, Option<String>>,
+}
+
+impl Switch {
+    /// Whether it has a port of that name, which may be the host's side of a member.
+    pub(super) fn has_port(&self, name: &str) -> bool {
+        let host = || name.strip_suffix('^').and_then(|of| self.members.get(of)).is_some_and(|is| is.host);
+        self.ports.contains_key(name) || self.members.contains_key(name) || host()
+    }
 }
 
 /// A port for programs.

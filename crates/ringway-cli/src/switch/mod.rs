@@ -16,6 +16,7 @@ mod reload;
 mod set;
 mod settings;
 mod shown;
+pub(crate) mod station;
 mod stats;
 pub(crate) mod values;
 mod words;

@@ -40,7 +40,9 @@ fn the_next_run_makes_the_rest() {
         + &routers(1)
         + &format!("[switch.vale0.port.m1]\nmemif = \"@ringway-killed-{}\"\n", std::process::id())
         + "[switch.vale0.member.e2]\n[switch.vale1.member.e3]\nvlan = \"access:10\"\n"
-        + &format!("[switch.vale1.member.far]\ninterface = \"x0\"\nnetns = \"{}\"\n", far.name());
+        + &format!("[switch.vale1.member.far]\ninterface = \"x0\"\nnetns = \"{}\"\n", far.name())
+        + "[switch.vale0.fdb.\"02:00:00:00:00:01\"]\nport = \"e2\"\n"
+        + "[switch.vale1.fdb.\"02:00:00:00:00:02\"]\nblackhole = true\n";
     bed.write("a.toml", &all);
     let making = timed(&bed, &[]);
     bed.write("a.toml", "");

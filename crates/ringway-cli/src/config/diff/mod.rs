@@ -1,5 +1,6 @@
 //! The difference between what files want and what exists. Nothing is asked of the machine here.
 
+mod addresses;
 mod ports;
 mod routers;
 #[cfg(test)]
@@ -50,6 +51,7 @@ fn changed(name: &str, want: &Switch, is: &ExistingSwitch, prune: bool) -> Part 
     }
     ports::changed(&mut notes, name, want, is);
     if prune {
+        addresses::pruned(&mut notes, name, want, is);
         ports::pruned(&mut notes, name, want, is);
     }
     notes.part()

@@ -2,6 +2,7 @@
 
 use ringway::switch::{NicPath, PortConf};
 
+use super::addresses;
 use crate::config::keys::{member_keys, of_member, of_place, of_port, port_keys};
 use crate::config::notes::Notes;
 use crate::config::plan::Step;
@@ -16,6 +17,7 @@ pub(super) fn changed(notes: &mut Notes, switch: &str, want: &Switch, is: &Exist
     for (name, port) in &want.ports {
         later.extend(one_port(notes, switch, name, port, is));
     }
+    later.extend(addresses::changed(notes, switch, want, is));
     later.sort_by_key(rank);
     later.into_iter().for_each(|step| notes.step(step));
 }

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::collection::{btree_map, btree_set};
 use proptest::prelude::*;
 use ringway::switch::{Mirror, NicPath, PortAccess, PortConf, StormLimits, SwitchSpec, VlanMode};
+use ringway_wire::MacAddr;
 
 use super::*;
 use crate::config::state::{Holder, Member, Netns, Port};
+use crate::switch::station::Station;
 
 /// Carries out all that has no obstacle.
 fn carry_out(existing: &mut Existing, parts: &[Part]) {
@@ -64,7 +66,13 @@ fn of_port(switch: &mut ExistingSwitch, step: Step) {
             ports.get_mut(&port).unwrap().memif = Some(memif);
             switch.open.insert(port, Holder { pid: Some(1), ephemeral: false });
         }
+        Step::SetAddress { station, was, to } => {
+            assert!(to.as_ref().is_none_or(|port| ports.contains_key(port) || members.contains_key(port)));
+            assert_eq!(switch.state.addresses.insert(station, to), was);
+        }
+        Step::ForgetAddress(station) => assert!(switch.state.addresses.remove(&station).is_some()),
         Step::RemovePort { port, force } => {
+            switch.state.addresses.retain(|_, place| place.as_ref() != Some(&port));
             assert!(switch.open.remove(&port).is_none() || force);
             let there =
                 [ports.remove(&port).is_some(), members.remove(&port).is_some(), switch.gone.remove(&port)];
@@ -105,8 +113,14 @@ fn switch() -> impl Strategy<Value = Switch> {
         |(host, conf, interface, netns)| Member { interface, netns, host, path: NicPath::Auto, conf },
     );
     let slots = prop_oneof![9 => Just(64_u32), 1 => Just(128)];
-    (slots, btree_map("p[0-3]", port(), 0..4), btree_map("e[0-2]", member, 0..3)).prop_map(
-        |(slots, ports, members)| Switch { spec: SwitchSpec { slots, ..Default::default() }, ports, members },
+    let station = (0..4_u8).prop_map(|n| Station { mac: MacAddr([2, 0, 0, 0, 0, n]), vlan: 0 });
+    let addresses = btree_map(station, prop::option::of("[pe][0-2]"), 0..4);
+    (slots, btree_map("p[0-3]", port(), 0..4), btree_map("e[0-2]", member, 0..3), addresses).prop_map(
+        |(slots, ports, members, mut addresses)| {
+            let is_there = |name: &String| ports.contains_key(name) || members.contains_key(name);
+            addresses.retain(|_, place| place.as_ref().is_none_or(is_there));
+            Switch { spec: SwitchSpec { slots, ..Default::default() }, ports, members, addresses }
+        },
     )
 }
 
@@ -128,6 +142,8 @@ fn existing() -> impl Strategy<Value = Existing> {
         for switch in is.switches.values_mut() {
             switch.gone =
                 gone.iter().filter(|name| switch.state.members.remove(*name).is_some()).cloned().collect();
+            let gone = &switch.gone;
+            switch.state.addresses.retain(|_, place| place.as_ref().is_none_or(|port| !gone.contains(port)));
         }
         is.routers.values_mut().for_each(|router| router.has_process = has_process);
         is
@@ -186,7 +202,8 @@ proptest! {
         carry_out(&mut after, &done);
         let names = |all: &Existing| -> BTreeMap<String, BTreeSet<String>> {
             let ports = |is: &ExistingSwitch| {
-                is.state.ports.keys().chain(is.state.members.keys()).chain(&is.gone).cloned().collect()
+                let ports = is.state.ports.keys().chain(is.state.members.keys()).chain(&is.gone).cloned();
+                ports.chain(is.state.addresses.keys().map(Station::to_string)).collect()
             };
             let switches = all.switches.iter().map(|(name, is)| (name.clone(), ports(is)));
             switches.chain(all.routers.iter().map(|(name, is)| (name.clone(), is.members.clone()))).collect()

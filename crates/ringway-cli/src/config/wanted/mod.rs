@@ -12,10 +12,12 @@ use ringway::switch::{Module, PortAccess, PortConf, SwitchSpec, VlanMode};
 use toml::de::DeTable;
 
 use super::folder::{self, File};
-use super::keys::{MEMBER, PORT, ROUTER, SWITCH};
+use super::keys::{ADDRESS, MEMBER, PORT, ROUTER, SWITCH};
+use super::plan::Place;
 use super::state::{Member, Netns, Port, Router, Switch, Wanted};
 use super::table::Table;
 use crate::failure::Failure;
+use crate::switch::station::Station;
 use crate::switch::values::{self, duration, group, implied_mode, mode, user};
 
 /// What the files of a folder want.
@@ -64,7 +66,7 @@ fn first(places: &mut BTreeMap<String, String>, name: &str, table: &Table<'_>) -
 type Named = Vec<(String, String)>;
 
 fn switch(name: &str, table: &Table<'_>, named: &mut Named) -> Result<Switch, Failure> {
-    table.check_keys(&[&SWITCH[..], &["port", "member"]].concat())?;
+    table.check_keys(&[&SWITCH[..], &["port", "member", "fdb"]].concat())?;
     let spec = spec(table)?;
     spec.validate(name).map_err(|e| table.wrong(e))?;
     let mut switch = Switch { spec, ..Switch::default() };
@@ -82,6 +84,12 @@ fn switch(name: &str, table: &Table<'_>, named: &mut Named) -> Result<Switch, Fa
         switch.members.insert(interface.to_owned(), member(interface, &table, named)?);
     }
     check_mirrors(name, &switch, table)?;
+    for (text, table) in table.tables("fdb", "an address")? {
+        let (station, place) = address(name, text, &switch, &table)?;
+        if switch.addresses.insert(station, place).is_some() {
+            return Err(table.wrong(format!("{station} is named twice; name it once")));
+        }
+    }
     Ok(switch)
 }
 
@@ -102,6 +110,24 @@ fn check_mirrors(name: &str, switch: &Switch, table: &Table<'_>) -> Result<(), F
         }
     }
     Ok(())
+}
+
+/// An address that stays, and its port.
+fn address(on: &str, text: &str, switch: &Switch, table: &Table<'_>) -> Result<(Station, Place), Failure> {
+    table.check_keys(ADDRESS)?;
+    let station: Station = text.parse().map_err(|why| table.wrong(format!("{text}: {why}")))?;
+    if station.mac.0[0] & 1 != 0 {
+        return Err(table.wrong(format!("{station} is the address of a group; take a unicast address")));
+    }
+    let port = table.parsed("port", |name| match switch.has_port(name) {
+        true => Ok(name.to_owned()),
+        false => Err(format!("it is no port of {on} in this file; name one that is, or add it")),
+    })?;
+    match (port, table.flag("blackhole")?) {
+        (Some(port), false) => Ok((station, Some(port))),
+        (None, true) => Ok((station, None)),
+        _ => Err(table.wrong(format!("{station}: write either port = \"PORT\" or blackhole = true"))),
+    }
 }
 
 fn spec(table: &Table<'_>) -> Result<SwitchSpec, Failure> {

@@ -65,6 +65,24 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         ("[router.vale0]\nmembers = [\"a\"]\n[switch.vale0]\n", "vale0 stands in /c/0.toml:"),
         ("[switch.vale0\n", "/c/0.toml:1: "),
+        ("[switch.vale0.fdb.x]\nblackhole = true\n", "/c/0.toml:1: x: accepted: MAC[@VLAN]"),
+        (
+            "[switch.vale0.fdb.'01:00:00:00:00:01']\nblackhole = true\n",
+            "/c/0.toml:1: 01:00:00:00:00:01 is the address of a group",
+        ),
+        (
+            "[switch.vale0.fdb.'02:00:00:00:00:0a']\nblackhole = true\n[switch.vale0.fdb.'02:00:00:00:00:0A@0']\nblackhole = true\n",
+            "02:00:00:00:00:0a is named twice",
+        ),
+        ("[switch.vale0.fdb.'02:00:00:00:00:01']\n", "/c/0.toml:1: 02:00:00:00:00:01: write either port"),
+        (
+            "[switch.vale0.member.e]\n[switch.vale0.fdb.'02:00:00:00:00:01']\nport = 'e^'\n",
+            "/c/0.toml:3: `port` is \"e^\"; it is no port of vale0",
+        ),
+        (
+            "[switch.vale0.port.p1]\n[switch.vale0.fdb.'02:00:00:00:00:01']\nport = 'p1'\nblackhole = true\n",
+            "/c/0.toml:2: 02:00:00:00:00:01: write either port",
+        ),
     ] {
         let said = read(&[text]).unwrap_err();
         assert!(said.contains(says), "{text}: {said}");
@@ -137,7 +155,7 @@ fn the_page_has_all_keys() {
     assert_eq!(switch.spec, SwitchSpec::default());
     assert_eq!(all.routers["r0"].options, crate::router::add::Options::default());
     assert_eq!(switch.ports["p1"].access, Port::default().access);
-    for key in SWITCH.iter().chain(PORT).chain(MEMBER).chain(ROUTER) {
+    for key in SWITCH.iter().chain(PORT).chain(MEMBER).chain(ADDRESS).chain(ROUTER) {
         assert!(example.lines().any(|line| line.starts_with(&format!("{key} = "))), "{key}");
     }
 }
