@@ -429,4 +429,11 @@ fn a_switch_with_an_interface_that_holds_a_default_route_is_refused() {
     lab.ip("route add default via 198.18.9.2 dev down0").unwrap();
     let ended = both();
     assert!(ended.error(2).contains("interface down0 holds a default route"), "{ended:?}");
+    // The port keeps its name.
+    for words in ["set down0 down", "set down0 name wan0", "set wan0 up"] {
+        lab.ip(&format!("link {words}")).unwrap();
+    }
+    lab.ip("route add default via 198.18.9.2 dev wan0").unwrap();
+    let ended = both();
+    assert!(ended.error(2).contains("interface wan0 holds a default route"), "{ended:?}");
 }

@@ -162,9 +162,9 @@ impl Del {
 
 /// Warns of an interface that the switch could not make as it was.
 pub(super) fn stays_promiscuous(switch: &str, nic: &SwitchPort) {
-    let nic = &nic.name;
+    let (nic, index) = (&nic.name, nic.nic.unwrap_or_default());
     note(&format!(
-        "ringway: {switch}:{nic}: the interface stays promiscuous, its network namespace is not found from here; \
-         `ip link set {nic} promisc off` there"
+        "ringway: {switch}:{nic}: the interface, number {index}, stays promiscuous, its network namespace is not found from here; \
+         `ip link set IF promisc off` there"
     ));
 }

@@ -56,7 +56,7 @@ impl Switch {
     /// ```no_run
     /// let switch = ringway_switch::Switch::open("vale0")?;
     /// for nic in switch.nics_out_of_reach() {
-    ///     eprintln!("{}: `ip link set {} promisc off` in its own namespace", nic.name, nic.name);
+    ///     eprintln!("{}: `ip link set IF promisc off` in its own namespace", nic.name);
     /// }
     /// # Ok::<(), ringway_sys::Error>(())
     /// ```

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::IpAddr;
 
-use ringway::switch::Switch;
+use ringway::switch::{Switch, SwitchPort};
 use ringway::{PortName, probe};
 
 use crate::trial::format::{is_test_v4, is_test_v6};
@@ -57,8 +57,9 @@ fn interfaces(port: &str) -> Vec<String> {
         (None, Some((switch, _))) => {
             let ports = Switch::open(switch).map_or_else(|_| Vec::new(), |switch| switch.ports());
             let nics = ports.into_iter().filter(|port| port.nic.is_some() && !port.gone);
-            // The host's side of an interface has its name with a sign behind it.
-            nics.map(|port| port.name.trim_end_matches('^').to_owned()).collect()
+            // Most ports are called as their interface, and the host's side with a sign behind it.
+            let called = |port: &SwitchPort| port.name.trim_end_matches('^').to_owned();
+            nics.map(|port| port.interface().unwrap_or_else(|| called(&port))).collect()
         }
         (None, None) => Vec::new(),
     }
