@@ -77,6 +77,7 @@ fn the_example_balances() {
     discard(&module);
     let Module::Object(path) = module else { unreachable!() };
     assert_eq!(switch.spec().module, Module::Object(path.file_name().unwrap().into()));
+    assert_eq!(switch.module_file(), Some(std::path::absolute(&path).unwrap()));
     // Ports made when the file is gone have the module; a switch that is opened again has, too.
     let mut ports: [Port; 4] = switch.ports();
     assert_eq!(Switch::open(switch.name()).unwrap().spec().module, switch.spec().module);

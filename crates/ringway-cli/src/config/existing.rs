@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ringway::ErrorKind;
-use ringway::switch::{self as lib, FdbEntry, PortConf, SwitchPort, switches};
+use ringway::switch::{self as lib, FdbEntry, Module, PortConf, SwitchPort, switches};
 use ringway_router::follow::{Ask, Request};
 use ringway_router::kernel::{Router, routers};
 
@@ -46,6 +46,9 @@ fn switch(
 ) -> Result<ExistingSwitch, Failure> {
     let mut is =
         ExistingSwitch { state: Switch { spec: of.spec(), ..Switch::default() }, ..Default::default() };
+    if let Some(file) = of.module_file() {
+        is.state.spec.module = Module::Object(file);
+    }
     let ports = of.ports();
     for port in &ports {
         if port.open {

@@ -17,19 +17,25 @@ pub(super) const ROUTER: &[&str] = &Options::KEYS;
 /// Keys and their values, in the words of a file.
 pub(super) type Keys = Vec<(&'static str, String)>;
 
-/// How a switch is made. Of a module the file's name alone: a switch does not know more of it.
+/// How a switch is made, to be compared. Of a module the file's name alone: a switch may not know more of it.
 pub(super) fn of_spec(spec: &SwitchSpec) -> Keys {
-    let module = match &spec.module {
-        Module::Object(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        named => named.to_string(),
-    };
+    of_spec_with(
+        spec,
+        &match &spec.module {
+            Module::Object(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            named => named.to_string(),
+        },
+    )
+}
+
+fn of_spec_with(spec: &SwitchSpec, module: &str) -> Keys {
     vec![
         ("slots", spec.slots.to_string()),
         ("rings", spec.rings.to_string()),
         ("buffers", spec.buf_size.to_string()),
         ("ageing", quoted(&time(spec.ageing.as_millis()))),
         ("quota", spec.quota.to_string()),
-        ("module", quoted(&module)),
+        ("module", quoted(module)),
     ]
 }
 
@@ -152,7 +158,7 @@ pub(super) fn router_keys(router: &Router) -> Keys {
 
 /// Keys of a switch that a file has to name.
 pub(super) fn spec_keys(switch: &Switch) -> Keys {
-    beyond(of_spec(&switch.spec), &of_spec(&SwitchSpec::default()))
+    beyond(of_spec_with(&switch.spec, &switch.spec.module.to_string()), &of_spec(&SwitchSpec::default()))
 }
 
 /// The keys that have other values than `plain` has.

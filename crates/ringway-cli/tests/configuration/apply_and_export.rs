@@ -1,5 +1,7 @@
 //! Files become switches and routers, and these become files.
 
+use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 use serde_json::json;
@@ -142,4 +144,32 @@ fn ports_are_joined_to_memif_sockets() {
     assert!(served().is_some());
     bed.write("a.toml", "");
     assert_eq!(bed.apply(&["--prune"]).stdout, "- switch vale0\n");
+}
+
+/// A module is exported with its folder, so that another folder's file finds it.
+#[test]
+fn modules_are_found_again() {
+    let Some(bed) = Bed::new(0) else { return };
+    let (sources, object) =
+        (Path::new(env!("CARGO_MANIFEST_DIR")).join("../ringway-bpf/bpf"), bed.folder.clone() + "/own.o");
+    let compiled = Command::new("clang")
+        .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3"])
+        .arg(format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH))
+        .arg("-I")
+        .arg(sources.join("include"))
+        .arg("-c")
+        .arg(sources.join("examples/balance.bpf.c"))
+        .args(["-o", &object])
+        .status();
+    let Ok(compiled) = compiled else {
+        eprintln!("SKIP: modules need clang; install it");
+        return;
+    };
+    assert!(compiled.success());
+    bed.write("a.toml", "[switch.vale0]\nmodule = \"own.o\"\n");
+    bed.applied(&[]);
+    bed.assert_nothing_to_do();
+    bed.room.json(&["switch", "del", "vale0"]);
+    let again = bed.room.run(&["apply", "--config", &bed.room.path("exported")]);
+    assert_eq!(again.stdout, format!("+ switch vale0 module=\"{object}\"\n"), "{again:?}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf, absolute};
 
 use libbpf_rs::{MapCore, MapHandle, OpenObject};
 
@@ -18,7 +18,7 @@ use ringway_sys::{bpffs, dirs, linker};
 /// Bytes of a module at most.
 const OBJECT_MAX: u64 = 1 << 20;
 
-/// Bytes for the file's name, before the object's in the map that keeps both.
+/// Bytes for the file's name, and its path behind that where there is room, before the object's in the map that keeps them.
 const NAME: usize = 256;
 
 /// A user's module.
@@ -26,6 +26,8 @@ const NAME: usize = 256;
 pub(crate) struct Custom {
     /// Name of the file that it came from.
     pub(super) name: String,
+    /// The absolute path by which it was read.
+    path: Option<PathBuf>,
     object: Vec<u8>,
     /// The maps that it declares, by the name of their pin. All ports share them.
     maps: Vec<(String, MapHandle)>,
@@ -53,34 +55,41 @@ impl Custom {
             let what = format!("the module {} has more than 1 MiB", path.display());
             return Err(Error::new(ErrorKind::Unfit, on, what).cure("strip it: `llvm-strip -g FILE`"));
         }
-        Ok(Self { name, object, maps: Vec::new() })
+        Ok(Self { name, path: absolute(path).ok(), object, maps: Vec::new() })
     }
 
-    /// What the switch keeps: the file's name and its bytes.
-    pub(crate) fn read_stored(dir: &Path, on: &str) -> Result<(String, Vec<u8>)> {
+    /// What a switch keeps of its module, without the maps.
+    pub(super) fn read_stored(dir: &Path, on: &str) -> Result<Self> {
         let kept = objects::open_map(&dir.join("object"), on)?;
         let size = kept.value_size() as usize;
         let mem = objects::map_values(&kept, size, false, on)?;
         let mut name = vec![0; size];
         mem.read(0, &mut name);
         let object = name.split_off(NAME.min(size));
-        let name = name.split(|&b| b == 0).next().unwrap_or_default();
-        Ok((String::from_utf8_lossy(name).into_owned(), object))
+        let mut words = name.split(|&b| b == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+        let name = words.next().unwrap_or_default();
+        // An older version kept the name alone.
+        let path = words.next().filter(|path| !path.is_empty()).map(PathBuf::from);
+        Ok(Self { name, path, object, maps: Vec::new() })
     }
 
     pub(crate) fn open(dir: &Path, on: &str) -> Result<Self> {
         let dir = dir.join("module");
-        let (name, object) = Self::read_stored(&dir, on)?;
-        let mut maps = Vec::new();
+        let mut custom = Self::read_stored(&dir, on)?;
         let files = fs::read_dir(dir.join("map"))
             .map_err(|e| Error::io(on, "listing the maps of the module failed", e))?;
         for file in files.flatten() {
-            maps.push((
+            custom.maps.push((
                 file.file_name().to_string_lossy().into_owned(),
                 objects::open_map(&file.path(), on)?,
             ));
         }
-        Ok(Self { name, object, maps })
+        Ok(custom)
+    }
+
+    /// The path of its file, where it is known.
+    pub(super) fn into_path(self) -> Option<PathBuf> {
+        self.path
     }
 
     pub(crate) fn pin(&self, dir: &Path, on: &str) -> Result<()> {
@@ -90,6 +99,11 @@ impl Custom {
         let kept = maps::mapped_array("vale_module", size, 1, on)?;
         let mem = objects::map_values(&kept, size, true, on)?;
         mem.write(0, self.name.as_bytes());
+        let path = self.path.as_deref().and_then(Path::to_str).unwrap_or_default();
+        let at = self.name.len() + 1;
+        if at + path.len() < NAME {
+            mem.write(at, path.as_bytes());
+        }
         mem.write(NAME, &self.object);
         dirs::make(&dir, 0o700).map_err(io)?;
         bpffs::pin(kept.as_fd(), &dir.join("object")).map_err(io)?;

@@ -27,7 +27,7 @@ pub enum Module {
     Hub,
     /// A function of the user's, compiled to an eBPF object of 1 MiB at most. Nobody but root and the
     /// process' user may be able to write the file. The switch keeps a copy; of one that exists this is the
-    /// file's name, without its directory.
+    /// file's name, without its directory; [`Switch::module_file`](crate::Switch::module_file) may know it.
     Object(PathBuf),
 }
 
@@ -50,7 +50,7 @@ impl Module {
             HUB => Self::Hub,
             // A switch whose module can't be read any more still has one.
             CUSTOM => Self::Object(
-                Custom::read_stored(&dir.join("module"), on).map_or_else(|_| "?".into(), |k| k.0.into()),
+                Custom::read_stored(&dir.join("module"), on).map_or_else(|_| "?".into(), |k| k.name.into()),
             ),
             _ => Self::Bridge,
         }

@@ -8,9 +8,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::code::Code;
+use super::custom::Custom;
 use super::load::{self, Identity};
 use super::maps::Maps;
-use super::module::Module;
+use super::module::{CUSTOM, Module};
 use super::spec::SwitchSpec;
 use crate::client::find;
 use crate::layout::{self, MAGIC, info};
@@ -154,6 +155,21 @@ impl Switch {
             quota: self.info.u32(info::QUOTA).load(Relaxed),
             module: Module::of(&self.dir, self.info.u32(info::MODULE).load(Relaxed), &self.name),
         }
+    }
+
+    /// The absolute path by which the file of the switch's module was read. `None` without such a module, for a path of more than some
+    /// 200 bytes, and when an older version of Ringway made the switch. Another file may be there by now.
+    ///
+    /// ```no_run
+    /// let file = ringway_switch::Switch::open("vale0")?.module_file();
+    /// println!("{}", file.as_deref().map_or("not known".into(), |file| file.display().to_string()));
+    /// # Ok::<(), ringway_sys::Error>(())
+    /// ```
+    #[must_use]
+    pub fn module_file(&self) -> Option<PathBuf> {
+        let is_custom = self.info.u32(info::MODULE).load(Relaxed) == CUSTOM;
+        let stored = is_custom.then(|| Custom::read_stored(&self.dir.join("module"), &self.name).ok());
+        stored.flatten().and_then(Custom::into_path)
     }
 
     /// What programs of its ports are made of.
