@@ -3,8 +3,8 @@
 use std::io;
 
 use super::Check;
-use super::cap::Cap;
 use super::rights::{RAISE_MEMLOCK, Rights, filtered};
+use ringway_sys::capability::Cap;
 
 /// A feature that is tried: what it is, what it needs, and what to do when the kernel lacks it.
 #[derive(Debug, Clone, Copy)]

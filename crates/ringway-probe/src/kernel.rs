@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use libbpf_sys as bpf;
 
 use super::Check;
-use super::cap::Cap;
 use super::feature::Feature;
 use super::kernel_features::{
     ARRAY, BPFFS, CALL, LOOP, MEMFD, PACKET_RING, PACKET_SOCKET, PACKET_VNET, PROGRAMS, RINGBUF, SYSCALL,
@@ -14,6 +13,7 @@ use super::kernel_features::{
 };
 use super::port_programs;
 use super::rights::Rights;
+use ringway_sys::capability::Cap;
 use ringway_sys::mmap::Mmap;
 use ringway_sys::{bpf_probe, fd, libbpf, program, socket_probe};
 

@@ -1,7 +1,7 @@
 //! The features of the kernel that `kernel` tries.
 
-use super::cap::Cap;
 use super::feature::Feature;
+use ringway_sys::capability::Cap;
 use ringway_sys::libbpf;
 
 const PROGRAM: &[Cap] = &[Cap::Bpf, Cap::NetAdmin];

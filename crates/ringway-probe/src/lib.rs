@@ -2,7 +2,6 @@
 #![deny(unsafe_code)]
 
 mod attempt;
-mod cap;
 mod check;
 mod choose;
 mod feature;

@@ -7,11 +7,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use libbpf_sys as bpf;
 
 use super::Check;
-use super::cap::Cap;
 use super::feature::Feature;
 use super::link;
 use super::rights::Rights;
 use ringway_nic::{DRV_MODE, SKB_MODE};
+use ringway_sys::capability::Cap;
 use ringway_sys::mmap::Mmap;
 use ringway_sys::{bpf as sys_bpf, bpf_probe, net, socket_probe};
 

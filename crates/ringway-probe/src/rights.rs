@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::Check;
-use super::cap::Cap;
+use ringway_sys::capability::{Cap, grant_to_root, names};
 use ringway_sys::rights;
 
 /// Effective capabilities of the calling thread, bit `n` for number `n`; none where the kernel can't say.
@@ -69,35 +69,26 @@ impl Rights {
         }
     }
 
-    /// CAP_SYS_ADMIN includes what was split off it in Linux 5.8.
+    /// Whether the process has the capability.
     pub(super) fn has(&self, cap: Cap) -> bool {
-        let bit = |c: Cap| self.capabilities & (1 << c as u8) != 0;
-        bit(cap) || (matches!(cap, Cap::Bpf | Cap::Perfmon) && bit(Cap::SysAdmin))
+        cap.is_in(self.capabilities)
     }
 
     /// How the user gets these capabilities. setcap replaces what a file has, so there all that Ringway uses are
     /// named at once.
     fn grant(&self, caps: &[Cap]) -> String {
-        let list =
-            |caps: &[Cap], between: &str| caps.iter().map(|c| c.name()).collect::<Vec<_>>().join(between);
         if self.euid == 0 {
-            let short: Vec<&str> = caps.iter().map(|c| &c.name()["CAP_".len()..]).collect();
-            return format!(
-                "give the container or service {}: docker run --cap-add={}, or systemd's CapabilityBoundingSet=",
-                list(caps, ", "),
-                short.join(" --cap-add=")
-            );
+            return grant_to_root(caps);
         }
         let program = std::env::current_exe().map_or("PROGRAM".into(), |p| p.display().to_string());
-        format!("run as root, or `sudo setcap {}+ep {program}`", list(&USED, ",").to_lowercase())
+        format!("run as root, or `sudo setcap {}+ep {program}`", names(&USED, ",").to_lowercase())
     }
 
     /// Why a call that needs `caps` failed with EPERM or EACCES, and the cure.
     pub(super) fn denied(&self, call: &str, caps: &[Cap]) -> (String, String) {
         let lacking: Vec<Cap> = caps.iter().copied().filter(|c| !self.has(*c)).collect();
         if !lacking.is_empty() {
-            let names: Vec<&str> = lacking.iter().map(|c| c.name()).collect();
-            return (format!("not permitted without {}", names.join(" and ")), self.grant(&lacking));
+            return (format!("not permitted without {}", names(&lacking, " and ")), self.grant(&lacking));
         }
         if self.seccomp {
             return filtered(call);

@@ -6,6 +6,7 @@ pub mod bpf;
 pub mod bpf_probe;
 pub mod bpffs;
 pub mod cache;
+pub mod capability;
 pub mod clsact;
 pub mod ctrl_c;
 pub mod dir_lock;

@@ -2,6 +2,7 @@
 
 use std::sync::Once;
 
+use super::capability::{Cap, cure_of_denial};
 use super::environment::environment;
 use crate::error::{Error, ErrorKind};
 
@@ -43,9 +44,9 @@ pub fn refused(port: &str, what: &str, e: &libbpf_rs::Error) -> Error {
         known => Error::io(port, format!("{what} failed"), known.into()),
     };
     match kind {
-        libbpf_rs::ErrorKind::PermissionDenied => error
-            .with_kind(ErrorKind::Denied)
-            .cure("run as root, or with CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN"),
+        libbpf_rs::ErrorKind::PermissionDenied => {
+            error.with_kind(ErrorKind::Denied).cure(cure_of_denial(&[Cap::Bpf]))
+        }
         _ => error.cure(cure()),
     }
 }

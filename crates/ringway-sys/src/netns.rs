@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
+use crate::capability::{Cap, cure_of_denial};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net;
 
@@ -37,7 +38,7 @@ pub fn enter_netns(namespace: &str) -> Result<()> {
     net::enter(&file).map_err(|e| match e.raw_os_error() {
         Some(libc::EINVAL) => Error::new(ErrorKind::Unfit, &on, "the file stands for something else")
             .cure("name one as /proc/PID/ns/net"),
-        _ => Error::io(&on, "entering it failed", e).cure_if_denied("run as root"),
+        _ => Error::io(&on, "entering it failed", e).cure_if_denied(cure_of_denial(&[Cap::SysAdmin])),
     })
 }
 

@@ -68,6 +68,8 @@ pub use ring::{Pairing, PortShape, RxBurst, RxFrame, RxRing, TxBurst, TxRing, Tx
 pub use ringway_wire::offload::Gso;
 #[doc(hidden)]
 pub use sys::bpf::run_program;
+#[doc(hidden)]
+pub use sys::capability;
 pub use sys::environment::environment;
 pub use sys::lasting_netns::LastingNetns;
 pub use sys::netns::enter_netns;

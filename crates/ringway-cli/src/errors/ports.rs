@@ -16,7 +16,8 @@ errors! {
         "`ringway stats` shows which process has a port. End that process, or choose another port.";
     DENIED = 104: "a right is missing",
         "The process lacks a capability, or the owner of the port is another user.",
-        "Run the command as root. Root can give a port of a switch to a user: `ringway switch port set vale0:p1 --owner nobody`.";
+        "Run the command as root. Root can give a port of a switch to a user: `ringway switch port set vale0:p1 --owner nobody`. \
+         docs/containers.md lists the capabilities of commands in containers.";
     UNSUPPORTED = 105: "the kernel or the driver lacks a feature",
         "The driver has no native XDP, the kernel is too old, or a setting forbids it.",
         "`ringway doctor` says what is missing, and `ringway doctor IF` looks at an interface. `packet:` ports work on every Ethernet interface.";

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::{fmt, fs};
 
+use ringway::capability::{Cap, cure_of_denial};
 use ringway::tc::{Others, Stand};
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::State;
@@ -102,7 +103,9 @@ pub(super) fn standing(name: &str, state: &State, nics: &[Seat], bypass: &[Bypas
 
 /// All that there is in the thread's network namespace.
 fn find(name: &str, state: &State, nics: &[Seat]) -> Result<Vec<Obstacle>> {
-    let io = |what: &'static str| move |e| Error::io(name, what, e).cure_if_denied("run as root");
+    let io = |what: &'static str| {
+        move |e| Error::io(name, what, e).cure_if_denied(cure_of_denial(&[Cap::NetAdmin]))
+    };
     let of = |kind| move |what| Obstacle { kind, what };
     let mut found: Vec<_> = state.unsupported().into_iter().map(of(Bypass::Rules)).collect();
     found.extend(

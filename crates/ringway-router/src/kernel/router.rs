@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use libbpf_rs::Link;
+use ringway::capability::{Cap, need};
 use ringway::pinned::Folder;
 use ringway::{Error, ErrorKind, Result};
 
@@ -86,6 +87,7 @@ impl Router {
                 .cure("leave forwarding to the kernel on this machine"));
         }
         spec.check(name)?;
+        need(&[Cap::Bpf, Cap::NetAdmin, Cap::Perfmon], "making a router", name)?;
         let netns = netns().map_err(|e| Error::io(name, "asking for the network namespace failed", e))?;
         let folder = Folder::make(name, |dir| fill(dir, name, (spec, netns), members))?;
         Self::with(folder, name)

@@ -1,5 +1,7 @@
 //! Who may open a port of a switch.
 
+use ringway_sys::capability::{Cap, need};
+use ringway_sys::error::Result;
 use ringway_sys::{effective_group, effective_user};
 
 /// Who may open a port.
@@ -41,5 +43,18 @@ impl PortAccess {
     pub(super) fn search_mode(&self) -> u32 {
         let readers = self.mode & 0o444;
         readers | readers >> 2
+    }
+    /// Whether the files of the port are another user's or group's than the process'.
+    pub(super) fn is_of_others(&self) -> bool {
+        self.owner() != (effective_user(), effective_group())
+    }
+
+    /// Fails where the process may not give the port's files away.
+    pub(super) fn need_to_give(&self, on: &str) -> Result<()> {
+        if self.is_of_others() {
+            need(&[Cap::Bpf, Cap::Chown], "giving a port to others", on)
+        } else {
+            Ok(())
+        }
     }
 }

@@ -30,6 +30,9 @@ impl Switch {
         if dir.exists() {
             return Err(self.taken(name, &on));
         }
+        if flags & (at::NIC | at::HOST) == 0 {
+            access.need_to_give(&on)?;
+        }
         let number = self.choose_number().ok_or_else(|| {
             Error::new(ErrorKind::Unfit, &on, "all 254 ports are taken")
                 .cure("delete one with `ringway switch port del`")

@@ -6,9 +6,10 @@ use super::access::PortAccess;
 use super::switch::Switch;
 use crate::client::claim;
 use crate::layout::{PORTS_MAX, port as at};
-use crate::nic::NicPath;
+use crate::nic::{MEMBER_NEEDS, NicPath};
 use crate::pins;
 use ringway_pinned as pinned;
+use ringway_sys::capability::{Cap, need};
 use ringway_sys::dir_lock::{DirLock, Locks};
 use ringway_sys::error::{Error, ErrorKind, Result};
 
@@ -82,6 +83,7 @@ impl Switch {
     fn del_port_alone(&self, name: &str, force: bool) -> Result<()> {
         let _lock = self.lock()?;
         let port = self.find_port(name)?;
+        self.need_to_change(std::slice::from_ref(&port), &[], "deleting the port")?;
         let _held = match self.hold_port(name) {
             Err(e) if !force => return Err(e.cure("end that process first, or use --force")),
             held => held,
@@ -94,6 +96,18 @@ impl Switch {
             Error::io(on, "the port is gone, but removing its files failed", e)
                 .cure("`ringway switch list` tries again")
         })
+    }
+
+    /// Fails without `plain` and what these ports take besides: interfaces, and files of other users.
+    pub(super) fn need_to_change(&self, ports: &[SwitchPort], plain: &[Cap], what: &str) -> Result<()> {
+        let mut needed = plain.to_vec();
+        if ports.iter().any(|p| p.nic.is_some()) {
+            needed.extend(MEMBER_NEEDS);
+        }
+        if ports.iter().any(|p| p.access.is_of_others()) {
+            needed.extend([Cap::Chown, Cap::DacOverride]);
+        }
+        need(&needed, what, &self.name)
     }
 
     /// The port of that name.

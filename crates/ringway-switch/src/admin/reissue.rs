@@ -46,6 +46,7 @@ impl Switch {
             gid: access.gid.or(port.access.gid),
             mode: access.mode,
         };
+        access.need_to_give(&on)?;
         self.reissue(port.number, name, &access, &on)
     }
 

@@ -22,6 +22,7 @@ use crate::layout::info;
 use crate::nic::RetiredLink;
 use crate::pins;
 use ringway_sys::bpffs;
+use ringway_sys::capability::Cap;
 use ringway_sys::error::{Error, Result};
 
 impl Switch {
@@ -46,6 +47,7 @@ impl Switch {
         let code = self.code()?;
         let generation = self.new_generation();
         let ports = self.ports();
+        self.need_to_change(&ports, &[Cap::Bpf, Cap::Perfmon], "reloading the programs")?;
         let mut fresh = self.new_senders(&ports, &code, generation)?;
         for port in &ports {
             fresh.extend(self.new_programs_of(port, generation)?);

@@ -19,10 +19,11 @@ use crate::objects;
 use crate::pins;
 use crate::shape::Shape;
 use ringway_pinned::{self as pinned, check_name, is_router, missing, root};
+use ringway_sys::capability::{Cap, cure_of_denial, need};
 use ringway_sys::dir_lock::DirLock;
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::mmap::Mmap;
-use ringway_sys::{bpffs, dirs};
+use ringway_sys::{bpffs, dirs, is_root};
 
 /// A switch that exists, for those who may change it.
 ///
@@ -66,6 +67,7 @@ impl Switch {
         check_name(name)?;
         Self::remove_passed(name, true);
         let shape = spec.check(name)?;
+        need(&[Cap::Bpf, Cap::Perfmon], "making a switch", name)?;
         let root = pinned::make_root()?;
         let _alone = pinned::lock_root(&root).map_err(|e| {
             Error::io(name, "locking the directory of switches failed", e).cure_if_denied("run as root")
@@ -118,6 +120,7 @@ impl Switch {
         check_name(name)?;
         let dir = find(name)?;
         let maps = Maps::open(&dir, name).map_err(|e| match e.kind() {
+            ErrorKind::Denied if is_root() => e.cure(cure_of_denial(&[])),
             ErrorKind::Denied => e.cure("run as root: only ports can be given to others"),
             _ => e,
         })?;
@@ -212,6 +215,7 @@ impl Switch {
         pinned::clean(&root);
         let _lock = self.lock()?;
         let ports = self.ports();
+        self.need_to_change(&ports, &[], "deleting the switch")?;
         // Held, so that nobody opens one from now on.
         let _held = ports
             .iter()

@@ -4,6 +4,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+use super::MEMBER_NEEDS;
 use super::crossing::{self, crossing_stand};
 use super::interface::Nic;
 use super::options::NicOptions;
@@ -17,6 +18,7 @@ use ringway_nic::leaves_checksums;
 use ringway_nic::tc::{Stand, Way};
 use ringway_nic::{DRV_MODE, attach_xdp, xdp_refused};
 use ringway_pinned as pinned;
+use ringway_sys::capability::need;
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::{bpffs, veth};
 
@@ -132,6 +134,7 @@ impl Switch {
         let on = format!("{}:{port}", self.name);
         let nic = Nic::find(interface, &on)?;
         nic.check_kind(interface, &on)?;
+        need(&MEMBER_NEEDS, "adding an interface to a switch", &on)?;
         let _lock = self.lock()?;
         self.check_hosts(&nic, options, &on)?;
         let by_tc = options.starts_by_tc(&nic.interface.driver(), &on)?;

@@ -34,9 +34,14 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+use ringway_sys::capability::Cap;
+
 pub(super) use edge::Entries;
 #[doc(hidden)]
 pub use options::NicCut;
 pub use options::{NicOptions, NicPath};
 pub(super) use out::RetiredLink;
 pub(super) use programs::try_load;
+
+/// The capabilities for interfaces in switches: programs are attached, found by number, and kept in network namespaces.
+pub(super) const MEMBER_NEEDS: [Cap; 2] = [Cap::NetAdmin, Cap::SysAdmin];

@@ -43,6 +43,7 @@ use crate::port::{
     wrong_kind,
 };
 use crate::ring::PortShape;
+use crate::sys::capability::{Cap, need};
 use crate::sys::libbpf::refused;
 use crate::sys::process_mark::ProcessMark;
 use crate::sys::promiscuous::Promiscuous;
@@ -134,16 +135,22 @@ fn cpus() -> u32 {
     libbpf_rs::num_possible_cpus().map_or(1, |n| n as u32)
 }
 
+/// It attaches programs to the interface, and keeps one attached in a network namespace.
+const NEEDS: [Cap; 2] = [Cap::NetAdmin, Cap::SysAdmin];
+
 /// The region that a port of this name needs.
 pub(crate) fn spec(ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<RegionSpec> {
     let name = PortName::Ebpf { interface: ifname.into(), rings }.to_string();
-    Ok(target(&name, ifname, rings, options)?.shape.region(BUF_SIZE))
+    let target = target(&name, ifname, rings, options)?;
+    need(&NEEDS, "an ebpf: port", &name)?;
+    Ok(target.shape.region(BUF_SIZE))
 }
 
 /// Opens the port.
 pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Made> {
     let name = port.to_string();
     let target = target(&name, ifname, rings, options)?;
+    need(&NEEDS, "an ebpf: port", &name)?;
     let region = match &options.region {
         Some(r) => r.clone(),
         None => {

@@ -76,7 +76,7 @@ impl Core {
             }
             Some(libc::EPERM) => error.cure("run as root, or with CAP_NET_RAW"),
             Some(libc::ENOBUFS | libc::ENOMEM) => {
-                error.cure("raise the locked-memory limit (`ulimit -l unlimited`) or ask for fewer slots")
+                error.cure("raise the locked-memory limit (`ulimit -l unlimited`, or CAP_IPC_LOCK), or ask for fewer slots")
             }
             Some(libc::EAFNOSUPPORT) => {
                 error.with_kind(ErrorKind::Unsupported).cure("the kernel has no AF_XDP; use packet:IF")

@@ -42,6 +42,7 @@ use crate::nic;
 use crate::port::name::{NicRings, PortName, no_host_rings, parse};
 use crate::port::{Control, Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
 use crate::ring::PortShape;
+use crate::sys::capability::{Cap, need};
 use crate::sys::{libbpf, net, xdp_query, xdp_trial, xsk};
 use queue::Queue;
 
@@ -112,6 +113,7 @@ fn make(
         return Err(no_host_rings(&name, ifname));
     }
     let target = ebpf::target(&name, ifname, rings, options)?;
+    need(&[Cap::Bpf, Cap::NetAdmin, Cap::NetRaw], "a port of AF_XDP", &name)?;
     let setup = Setup::within(port, region(&name, ifname, rings, options)?, target.shape)?;
     let zero_copy = wanted_zero_copy(&setup, target.index, options)?;
     let netns =
