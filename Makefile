@@ -1,5 +1,5 @@
 # Every target does its own set-up. Needs Debian 12 or later and Rust.
-.PHONY: all demo test test-kernels test-package fuzz miri lint bench bench-report docs clean setup install package
+.PHONY: all demo test test-kernels test-package test-image fuzz miri lint bench bench-report docs clean setup install package
 
 CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
@@ -151,6 +151,10 @@ package:
 test-package: package
 	$(CARGO) build -p ringway-cli
 	scripts/test-package --demo $(or $(CARGO_TARGET_DIR),target)/debug/ringway $(PACKAGES)
+
+# Builds the image of containers from them, and runs ports, a switch and a router in containers.
+test-image: package
+	scripts/test-image $(PACKAGES)
 
 # The reference of all crates in target/doc, and the book of all pages in target/book, with a look at each of its links.
 docs: setup
