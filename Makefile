@@ -1,5 +1,5 @@
 # Every target does its own set-up. Needs Debian 12 or later and Rust.
-.PHONY: all demo test test-kernels test-package test-image fuzz miri lint bench bench-report docs clean setup install package
+.PHONY: all demo test test-kernels test-package test-image test-boot fuzz miri lint bench bench-report docs clean setup install package
 
 CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
@@ -155,6 +155,10 @@ test-package: package
 # Builds the image of containers from them, and runs ports, a switch and a router in containers.
 test-image: package
 	scripts/test-image $(PACKAGES)
+
+# Boots systemd with their units in fresh roots of Debian 12 and 13.
+test-boot: package
+	scripts/test-boot $(PACKAGES)
 
 # The reference of all crates in target/doc, and the book of all pages in target/book, with a look at each of its links.
 docs: setup
