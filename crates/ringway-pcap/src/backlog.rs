@@ -4,17 +4,20 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-/// A sender that filled so many bursts in a turn of the flusher is brisk.
-const BRISK: u32 = 4;
+/// Packets of a batch: the unit in which a sender says how fast it is.
+pub(crate) const BATCH: u32 = 64;
+
+/// A sender that fills so many batches within the bound is brisk: at 100 us it sends 1.28 million packets a second.
+const BRISK: u32 = 2;
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// When the oldest packet came that waits, and how fast bursts fill.
+/// When the oldest packet came that waits, and how fast packets come.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
     /// Nanoseconds after [`START`], plus one; 0: none waits.
     since: AtomicU64,
-    /// Bursts that left because they were full, since the last turn of the flusher.
+    /// Batches that became full since the last turn of the flusher.
     filled: AtomicU32,
 }
 
@@ -30,7 +33,7 @@ impl Backlog {
         self.since.store(0, SeqCst);
     }
 
-    /// A burst is full. One thread at a time says this.
+    /// Another [`BATCH`] is full. One thread at a time says this.
     pub(crate) fn fill(&self) {
         self.filled.store(self.filled.load(Relaxed).saturating_add(1), Relaxed);
     }
@@ -41,9 +44,9 @@ impl Backlog {
         START.checked_add(Duration::from_nanos(nanos))
     }
 
-    /// Whether several bursts became full since the last call. A burst that becomes full during the call may count twice, or not.
-    pub(crate) fn is_brisk(&self) -> bool {
-        self.filled.swap(0, Relaxed) >= BRISK
+    /// Whether batches filled fast in the `turn` since the last call. One that fills during the call may count twice, or not.
+    pub(crate) fn is_brisk(&self, turn: Duration, bound: Duration) -> bool {
+        bound.saturating_mul(self.filled.swap(0, Relaxed)) >= turn.max(bound).saturating_mul(BRISK)
     }
 }
 
@@ -63,15 +66,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_is_brisk_by_the_bursts_of_a_turn() {
-        let backlog = Backlog::default();
-        let turn = |bursts| {
-            (0..bursts).for_each(|_| backlog.fill());
-            backlog.is_brisk()
+    fn a_sender_is_brisk_by_the_batches_of_a_turn() {
+        let (backlog, bound) = (Backlog::default(), Duration::from_micros(100));
+        let turn = |batches, micros| {
+            (0..batches).for_each(|_| backlog.fill());
+            backlog.is_brisk(Duration::from_micros(micros), bound)
         };
-        assert_eq!(
-            [turn(0), turn(BRISK - 1), turn(1), turn(BRISK), turn(0)],
-            [false, false, false, true, false]
-        );
+        assert_eq!([turn(0, 100), turn(1, 100), turn(1, 1), turn(2, 100)], [false, false, false, true]);
+        assert_eq!([turn(0, 1), turn(7, 400), turn(8, 400)], [false, false, true]);
     }
 }

@@ -4,7 +4,7 @@
 //! a packet waits for the bound at most, plus what the scheduler takes to run the thread. When no packet has waited in a whole turn
 //! the thread sleeps until the next one does.
 //!
-//! A [brisk](Backlog::is_brisk) sender fills its bursts long before their time. The thread would wake for nothing, and on a virtual
+//! A [brisk](Backlog::is_brisk) sender fills its bursts within a few bounds. The thread would wake for nothing, and on a virtual
 //! machine it would cost a tenth of the rate. So packets of the process wait longer while it has one, [`BRISK_BOUNDS`] at most.
 
 use std::cell::RefCell;
@@ -101,14 +101,16 @@ fn senders() -> impl Iterator<Item = Arc<dyn Flush>> {
 }
 
 /// Sends what has waited for its bound. Returns how long the oldest of the rest may wait still, `None` when none waits.
+///
+/// The last turn ended `turn` before `now`.
 fn flush_due(
     senders: impl Iterator<Item = Arc<dyn Flush>>,
     bound: Duration,
-    now: Instant,
+    (turn, now): (Duration, Instant),
 ) -> Option<Duration> {
     let mut rest: Option<Duration> = None;
     for sender in senders {
-        let brisk = sender.backlog().is_brisk();
+        let brisk = sender.backlog().is_brisk(turn, bound);
         let Some(since) = sender.backlog().since() else { continue };
         let waited = now.saturating_duration_since(since);
         let own = if brisk { bound * BRISK_BOUNDS } else { bound }.saturating_sub(waited);
@@ -144,13 +146,15 @@ pub(crate) fn end_turn() {
 
 fn run(bound: Duration) {
     sys::exact_timers();
-    let mut rest = bound;
+    let (mut rest, mut last) = (bound, Instant::now());
     loop {
         thread::sleep(rest);
+        let now = Instant::now();
+        let turn = now.saturating_duration_since(std::mem::replace(&mut last, now));
         rest = bound;
         if WAITING.load(SeqCst) {
             let _turn = lock(&TURN);
-            match flush_due(senders(), bound, Instant::now()) {
+            match flush_due(senders(), bound, (turn, now)) {
                 Some(left) => rest = left,
                 None => forget_waiting(),
             }
@@ -234,7 +238,8 @@ mod tests {
     /// What a turn at `now` says of two senders, and how often it flushed the first.
     fn turn(first: &Arc<Counted>, second: &Arc<Counted>, now: Instant) -> (Option<Duration>, u32) {
         let both = [first, second].map(|s| -> Arc<dyn Flush> { s.clone() });
-        let rest = flush_due(both.into_iter(), Duration::from_millis(10), now);
+        let bound = Duration::from_millis(10);
+        let rest = flush_due(both.into_iter(), bound, (bound, now));
         (rest, first.flushes.load(SeqCst))
     }
 

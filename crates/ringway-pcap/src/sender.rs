@@ -13,7 +13,7 @@ use ringway_shim::BiasedLock;
 use ringway_shim::Coalesce;
 use ringway_shim::Share;
 
-use crate::backlog::Backlog;
+use crate::backlog::{BATCH, Backlog};
 use crate::flusher::Flush;
 use crate::{flusher, status};
 
@@ -178,10 +178,11 @@ impl Ring {
                 }
                 waits && flusher::wake(bound)
             }
-            (Some(_), n) if n < MOST => true,
-            (Some(_), _) => {
-                self.backlog.fill();
-                false
+            (Some(_), n) => {
+                if n % BATCH == 0 {
+                    self.backlog.fill();
+                }
+                n < MOST
             }
             (None, _) => false,
         }
