@@ -46,8 +46,19 @@ const LAYOUTS: [Layout; 4] = [
     Layout { folder: "nic", structs: &["nic_config", "nic_cpu", "nic_key"], enums: &["numbers"] },
     Layout {
         folder: "router",
-        structs: &["budget", "control", "counts", "hop", "hop_count", "member", "nic_key", "router_config"],
-        enums: &["cut", "numbers", "outcome", "verdict"],
+        structs: &[
+            "budget",
+            "control",
+            "counts",
+            "hop",
+            "hop_count",
+            "member",
+            "nic_key",
+            "router_config",
+            "stage_counts",
+            "stage_lease",
+        ],
+        enums: &["cut", "numbers", "outcome", "stage", "verdict"],
     },
 ];
 
@@ -66,9 +77,8 @@ fn main() {
     }
     for (decision, name) in DECISIONS.iter().enumerate() {
         for source in ["switch", "nic"] {
-            for object in
-                clang.compile_builds(&format!("{source}/{source}"), &format!("{source}_{name}"), decision)
-            {
+            let (source, object) = (format!("{source}/{source}"), format!("{source}_{name}"));
+            for object in clang.compile_builds(&source, &object, decision, &[]) {
                 // A user's module is linked to these when a switch is made: the verifier's words about it need the lines.
                 if *name != "module" {
                     without_lines(&object);
@@ -78,7 +88,10 @@ fn main() {
         }
     }
     for name in ["router", "router_tc"] {
-        clang.compile_builds(&format!("router/{name}"), name, 0).iter().for_each(|object| pack(object));
+        let source = format!("router/{name}");
+        for (object, more) in [(name.to_owned(), &[][..]), (format!("{name}_timed"), &["-DTIMED"])] {
+            clang.compile_builds(&source, &object, 0, more).iter().for_each(|object| pack(object));
+        }
     }
     let layouts: String = LAYOUTS.iter().map(|layout| clang.layout(layout)).collect();
     std::fs::write(clang.out.join("layout.rs"), layouts).expect("cargo made the folder");
@@ -91,10 +104,11 @@ struct Clang {
 
 impl Clang {
     /// An object in the two builds of bpf/common/loop.h.
-    fn compile_builds(&self, source: &str, object: &str, decision: usize) -> [PathBuf; 2] {
+    fn compile_builds(&self, source: &str, object: &str, decision: usize, more: &[&str]) -> [PathBuf; 2] {
         let decision = format!("-DDECISION={decision}");
-        [("", "-DOLD_KERNEL=0"), ("_old", "-DOLD_KERNEL=1")]
-            .map(|(suffix, build)| self.compile(source, &format!("{object}{suffix}"), &[&decision, build]))
+        [("", "-DOLD_KERNEL=0"), ("_old", "-DOLD_KERNEL=1")].map(|(suffix, build)| {
+            self.compile(source, &format!("{object}{suffix}"), &[&[&*decision, build], more].concat())
+        })
     }
 
     /// A module of Rust with the places of all members of the structures, and the numbers of the enumerations.

@@ -59,6 +59,11 @@ pub static ROUTER: Builds = builds!("router");
 /// The program of a router's members by traffic control.
 pub static ROUTER_TC: Builds = builds!("router_tc");
 
+/// The same two with counters of their stages, for the time in which somebody watches.
+pub static ROUTER_TIMED: Builds = builds!("router_timed");
+/// By traffic control.
+pub static ROUTER_TC_TIMED: Builds = builds!("router_tc_timed");
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,7 +77,7 @@ mod tests {
     #[test]
     fn all_objects_are_for_the_kernel() {
         assert!([PORT, XSK, PROBE, SWITCH_LOOK].into_iter().all(is_bpf));
-        let builds = SWITCH.iter().chain(&NIC).chain([&ROUTER, &ROUTER_TC]);
+        let builds = SWITCH.iter().chain(&NIC).chain([&ROUTER, &ROUTER_TC, &ROUTER_TIMED, &ROUTER_TC_TIMED]);
         for b in builds {
             assert!(is_bpf(b.new) && is_bpf(b.old) && b.new.unpack() != b.old.unpack());
         }

@@ -92,6 +92,7 @@ fn no_path_of_calls_has_more_stack_than_the_oldest_kernel_gives() {
     for build in ["-DOLD_KERNEL=0", "-DOLD_KERNEL=1"] {
         for source in ["router/router", "router/router_tc"] {
             check(source, &["-DDECISION=0", build]);
+            check(source, &["-DDECISION=0", build, "-DTIMED"]);
         }
         for decision in ["-DDECISION=0", "-DDECISION=1", "-DDECISION=2"] {
             // A switch has rules, mirrors and tags on one path.

@@ -1,4 +1,4 @@
-//! Counters of stages cost a switch that nobody watches no instruction: its way is the one of a build without them.
+//! Counters of stages cost a switch or router that nobody watches no instruction: its way is the one of a build without them.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod assembly;
@@ -36,4 +36,30 @@ fn a_switch_that_nobody_watches_runs_no_instruction_more() {
     assert_eq!((clocks("send_plain_watched"), clocks("send_with_rules_watched")), (2, 2));
     // The frames of a burst pass there, watched or not.
     assert_eq!((clocks("decide_all"), clocks("deliver")), (0, 0));
+}
+
+#[test]
+fn a_router_that_nobody_watches_runs_no_instruction_more() {
+    for (source, program) in [("router/router", "router"), ("router/router_tc", "router_tc")] {
+        for build in ["-DOLD_KERNEL=0", "-DOLD_KERNEL=1"] {
+            let router =
+                |more: &[&str]| assembly::functions(source, &[&["-DDECISION=0", build], more].concat());
+            let (without, mut with) = (router(&[]), router(&["-DTIMED"]));
+            let count = |lines: &[String], says: &str| lines.iter().filter(|line| *line == says).count();
+            for (name, lines) in &without {
+                let has_stages = lines.iter().any(|line| line == CLOCK || line.contains("stage"));
+                assert!(!lines.is_empty() && !has_stages, "{source}: {name}");
+            }
+            let timed = with.remove(program).unwrap();
+            let stages = ["begin_stages", "end_stage"].map(|name| with.remove(name).unwrap());
+            // Its begin, two borders for each kind of address, and its end.
+            assert_eq!(
+                ["begin_stages", "end_stage"].map(|name| count(&timed, &format!("call {name}"))),
+                [1, 5]
+            );
+            assert_eq!([&stages[0], &stages[1], &timed].map(|lines| count(lines, CLOCK)), [1, 1, 0]);
+            assert!(without.keys().all(|name| name == program || with.contains_key(name)));
+            assert_eq!(with.len(), without.len() - 1, "nothing else is added");
+        }
+    }
 }

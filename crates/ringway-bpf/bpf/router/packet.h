@@ -2,6 +2,7 @@
 /* A packet: checked, looked up, rewritten, in the order of docs/router.md. */
 #pragma once
 #include "router/next_hop.h"
+#include "router/stages.h"
 #ifdef BY_TC
 #include "router/by_tc.h"
 #else
@@ -129,7 +130,7 @@ static __always_inline int send(FRAME *ctx, void *pkt, struct way *way, struct p
 		why_;                                                                         \
 	})
 
-static __always_inline int forward4(FRAME *ctx, __u64 me)
+static __always_inline int forward4(FRAME *ctx, __u64 me, int timed)
 {
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip = pkt + ETH_HLEN;
 	struct packet packet = { .strict = !!(me & STRICT4), .loose = !!(me & LOOSE4), .header = 20 };
@@ -162,11 +163,16 @@ static __always_inline int forward4(FRAME *ctx, __u64 me)
 	}
 	packet.ttl = third & 0xff;
 	CUT(CHECKED);
+	BORDER();
 	packet.number = find4(target);
 	CUT(FOUND);
+	BORDER();
 	__u32 why = FIND_WAY(ctx, &packet, &way, why_reverse(find4(source), packet.strict));
-	if (why)
+	if (why) {
+		if (timed && why == LEFT)
+			leave_uncounted();
 		return finish(ctx, why);
+	}
 	if (!make_ready4(ctx, &packet))
 		return to_host(ctx, KERNEL_ROUTE);
 	pkt = (void *)(long)ctx->data;
@@ -179,7 +185,7 @@ static __always_inline int forward4(FRAME *ctx, __u64 me)
 	return send(ctx, pkt, &way, &packet);
 }
 
-static __always_inline int forward6(FRAME *ctx, __u64 me)
+static __always_inline int forward6(FRAME *ctx, __u64 me, int timed)
 {
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip = pkt + ETH_HLEN;
 	struct packet packet = { .strict = !!(me & STRICT6), .loose = !!(me & LOOSE6), .header = 40 };
@@ -212,11 +218,16 @@ static __always_inline int forward6(FRAME *ctx, __u64 me)
 		return to_host(ctx, OPTIONS);
 	packet.ttl = second >> 24;
 	CUT(CHECKED);
+	BORDER();
 	packet.number = find6(to_high, to_low);
 	CUT(FOUND);
+	BORDER();
 	__u32 why = FIND_WAY(ctx, &packet, &way, why_reverse(find6(from_high, from_low), packet.strict));
-	if (why)
+	if (why) {
+		if (timed && why == LEFT)
+			leave_uncounted();
 		return finish(ctx, why);
+	}
 	if (!make_ready6(ctx, &packet))
 		return to_host(ctx, KERNEL_ROUTE);
 	pkt = (void *)(long)ctx->data;
@@ -228,8 +239,8 @@ static __always_inline int forward6(FRAME *ctx, __u64 me)
 	return send(ctx, pkt, &way, &packet);
 }
 
-/* All the rules. */
-static __always_inline int route(FRAME *ctx)
+/* All the rules. `timed` is known to be 0 in a build without stages. */
+static __always_inline int apply_rules(FRAME *ctx, int timed)
 {
 	gather_headers(ctx);
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -245,8 +256,18 @@ static __always_inline int route(FRAME *ctx)
 		return to_host(ctx, to & 1 ? LINK_MULTICAST : OTHER_STATION);
 	__u32 type = type_of(ctx, pkt);
 	if (type == __builtin_bswap16(TYPE_IP))
-		return forward4(ctx, me);
+		return forward4(ctx, me, timed);
 	if (type == __builtin_bswap16(TYPE_IP6))
-		return forward6(ctx, me);
+		return forward6(ctx, me, timed);
 	return to_host(ctx, NOT_IP);
+}
+
+/* The same, and what its stages cost. */
+static __always_inline int route(FRAME *ctx)
+{
+	int timed = begin_stages(), verdict = apply_rules(ctx, timed);
+
+	if (timed)
+		end_stages(frames_of(ctx));
+	return verdict;
 }
