@@ -21,6 +21,8 @@ const SETTLE: Duration = Duration::from_millis(250);
 /// From one look at the members to the next, and from one try at what did not fit to the next: the first after a message of the kernel.
 const SOON: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_secs(1);
+/// From one look whether somebody watches stages to the next.
+const WATCHED: Duration = Duration::from_millis(250);
 
 /// A router and its control process' part, for one thread.
 ///
@@ -56,6 +58,8 @@ pub struct Engine {
     events: u64,
     /// When changes are taken in again.
     next: Instant,
+    /// When it is looked whether somebody watches stages.
+    stages: Instant,
 }
 
 /// Beats if it is time to.
@@ -90,6 +94,7 @@ impl Engine {
             looked: now,
             events: 0,
             next: now,
+            stages: now,
         };
         (engine, warnings)
     }
@@ -140,8 +145,9 @@ impl Engine {
         let follow = (now + self.follower.wait(now)).max(self.next);
         let beat = self.liveness.due();
         let settle = if self.dirty { self.settled + SETTLE } else { beat };
-        let due =
-            [follow, settle, self.look_due(), self.examiner.due(now)].into_iter().fold(beat, Instant::min);
+        let due = [follow, settle, self.look_due(), self.examiner.due(now), self.stages]
+            .into_iter()
+            .fold(beat, Instant::min);
         let due = due.saturating_duration_since(now);
         if self.listens() { due } else { due.min(self.next.saturating_duration_since(now)) }
     }
@@ -162,6 +168,9 @@ impl Engine {
         self.examiner.step(now, &mut self.follower, &self.resolver, |next_hop| control.counters(next_hop).0);
         if self.dirty && now >= self.settled + SETTLE {
             self.reclaim_retired();
+        }
+        if now >= self.stages {
+            self.follow_stages();
         }
         self.beat_if_due()
     }
@@ -227,6 +236,19 @@ impl Engine {
         if self.resolver.pending() > 0 {
             self.apply_to_fast_path(Changes::default());
         }
+    }
+
+    /// Has members time their stages while somebody watches: one member in a turn, since programs take a while to load.
+    fn follow_stages(&mut self) {
+        let now = Instant::now();
+        self.stages = match self.control.follow_stages() {
+            Ok(true) => now,
+            Ok(false) => now + WATCHED,
+            Err(e) => {
+                self.tell_once(e.to_string());
+                now + LOOK
+            }
+        };
     }
 
     fn reclaim_retired(&mut self) {

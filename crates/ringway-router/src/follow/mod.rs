@@ -26,6 +26,7 @@
 //! * Memory that readers may still see is used again after a grace period, 4 times a second at most.
 //! * Heartbeats are 250 ms apart. Work on tables is done in pieces, so this holds for any number of routes.
 //! * The fast path's tables are called not ready when the kernel's could not be followed for 10 s, or thrice as long as reading them took.
+//! * Whether somebody watches stages is looked at every 250 ms. The programs of one member are exchanged in a turn.
 //! * A neighbour in use is examined every 5 s.
 //! * Members are looked at 50 ms after a change, and every second: an interface that comes back is a member again by then. So are obstacles
 //!   ([`Bypass`]): while there is one that was not accepted, the kernel forwards.

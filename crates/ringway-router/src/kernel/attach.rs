@@ -11,6 +11,7 @@ use super::member::Member;
 use super::path::Path;
 use super::program::Identity;
 use super::router::{Router, routers};
+use super::stages::Stages;
 use crate::sys;
 
 impl Router {
@@ -28,7 +29,8 @@ impl Router {
             _ => e,
         })?;
         check_free(found, path, self.name(), on)?;
-        let code = self.code(Some(&tables));
+        let stages = Stages::find(self.folder.path(), self.cpus, self.name())?;
+        let code = self.code(Some(&tables)).timed_by(stages.as_ref());
         let program = code.member(path, of)?;
         let dir = self.place(&found.name);
         ringway::dirs::make_closed_dir(&dir)?;

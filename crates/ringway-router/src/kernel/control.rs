@@ -15,6 +15,7 @@ use super::maps::Tables;
 use super::pins::{CLAIM, LINKS, MEMBER};
 use super::program::{self, BEAT, Identity};
 use super::router::Router;
+use super::stages::Stages;
 use crate::sys::{self, Mapped, Mapping};
 
 /// Tables of a router in the hands of the one process that may change them.
@@ -53,6 +54,9 @@ pub struct Control {
     beat: Object,
     pub(super) tables: Tables,
     pub(super) router: Router,
+    pub(super) stages: Stages,
+    /// Members whose programs are to be exchanged for others: with stages, or without. `None` before these tables were published.
+    pub(super) behind: Option<Vec<String>>,
     /// Held as long as this lives.
     _claim: Claim,
 }
@@ -120,6 +124,8 @@ impl Router {
             beat: self.code(Some(&tables)).load(&[BEAT], Identity::default())?,
             tables,
             router: Self::open(on)?,
+            stages: Stages::find_or_make(self.folder.path(), self.cpus, on)?,
+            behind: None,
             _claim: claim,
         };
         control.fib4.hold();

@@ -180,7 +180,7 @@ impl Maps {
 }
 
 /// A mapped array of one value.
-fn array(name: &str, size: usize, on: &str) -> Result<MapHandle> {
+pub(super) fn array(name: &str, size: usize, on: &str) -> Result<MapHandle> {
     create(name, MapType::Array, (4, size), 1, BPF_F_MMAPABLE, on)
 }
 

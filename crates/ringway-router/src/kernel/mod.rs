@@ -8,6 +8,7 @@
 //!     control/              locked by the control process, as long as it has that part
 //!     router                what tells it from a switch; sizes, network namespace, interfaces that it is made for
 //!     members budgets counts devs nics
+//!     stages                what stages cost, and until when somebody watches them
 //!     taken/router_taken, router_refused      links: what counts frames that drivers took or refused
 //!     tables/control fib4 fib6 hops tally groups      those published last
 //!     member/eth1/xdp       link: the program attached to the interface by XDP
@@ -41,6 +42,7 @@ mod program;
 mod publish;
 mod router;
 mod spec;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -55,4 +57,5 @@ pub use program::StopAfter;
 pub use ringway_fwd::router::{BudgetLimits, Interface, Rate, Rpf};
 pub use router::{Health, Router, routers};
 pub use spec::Spec;
+pub use stages::Stages;
 pub use trial::try_programs;

@@ -6,6 +6,9 @@ pub(super) const MARK: &str = "router";
 /// The directory of the tables published last.
 pub(super) const TABLES: &str = "tables";
 
+/// The map of what stages cost. Routers of earlier versions have none until a control process makes it.
+pub(super) const STAGES: &str = "stages";
+
 /// The directory of what attaches programs to members.
 pub(super) const MEMBER: &str = "member";
 

@@ -12,7 +12,9 @@ use ringway_bpf::{Builds, Record};
 use super::layout::control;
 use super::maps::{Shared, Tables, quiet, refused};
 use super::path::Path;
+use super::pins::STAGES;
 use super::spec::{Spec, early, step};
+use super::stages::Stages;
 use crate::sys::{self, Mapping};
 
 /// The program of a member by XDP, and of one by traffic control.
@@ -64,15 +66,24 @@ pub(super) struct Code<'a> {
     pub(super) shared: &'a Shared,
     /// Programs that are attached once for a router need none.
     pub(super) tables: Option<&'a Tables>,
+    /// Where programs of members count what their stages cost; those without have no stages.
+    pub(super) stages: Option<&'a Stages>,
     pub(super) on: &'a str,
 }
 
-impl Code<'_> {
+impl<'a> Code<'a> {
+    /// The same with stages, if they are timed now.
+    pub(super) fn timed_by(self, stages: Option<&'a Stages>) -> Self {
+        Self { stages: stages.filter(|stages| stages.are_timed()), ..self }
+    }
+
     /// Loads the program of a member.
     pub(super) fn member(&self, path: Path, of: Identity) -> Result<OwnedFd> {
-        let (builds, name) = match path {
-            Path::Xdp => (ringway_bpf::ROUTER, ROUTER),
-            Path::Tc => (ringway_bpf::ROUTER_TC, ROUTER_TC),
+        let (builds, name) = match (path, self.stages.is_some()) {
+            (Path::Xdp, false) => (ringway_bpf::ROUTER, ROUTER),
+            (Path::Xdp, true) => (ringway_bpf::ROUTER_TIMED, ROUTER),
+            (Path::Tc, false) => (ringway_bpf::ROUTER_TC, ROUTER_TC),
+            (Path::Tc, true) => (ringway_bpf::ROUTER_TC_TIMED, ROUTER_TC),
         };
         let object = self.load_of(builds, &[name], of)?;
         let program = program(&object, name, self.on)?;
@@ -96,7 +107,9 @@ impl Code<'_> {
             program.set_autoload(wanted);
         }
         let config = self.config(of)?;
-        let own = || self.shared.iter().chain(self.tables.into_iter().flat_map(|tables| tables.iter()));
+        let stages = self.stages.map(|stages| (STAGES, &stages.map));
+        let tables = || self.tables.into_iter().flat_map(|tables| tables.iter());
+        let own = || self.shared.iter().chain(tables()).chain(stages);
         for mut map in open.maps_mut() {
             let name = map.name().to_string_lossy().into_owned();
             if name.ends_with(".rodata.cfg") {

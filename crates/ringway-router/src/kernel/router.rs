@@ -16,6 +16,7 @@ use super::maps::{self, Shared, Tables, refused};
 use super::pins::{CLAIM, LINKS, MARK, MEMBER, TABLES};
 use super::program::{Code, Identity, STALE, TAKEN};
 use super::spec::Spec;
+use super::stages::Stages;
 use crate::sys::Mapping;
 
 /// A router that exists.
@@ -188,6 +189,30 @@ impl Router {
         self.folder.path().join(CLAIM)
     }
 
+    /// The stages of its packets, which are not counted yet.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unfit`] when no control process looks after the router, or one of an earlier version; [`ErrorKind::Denied`] without
+    /// privilege.
+    pub fn stages(&self) -> Result<Stages> {
+        let (on, Health { age, controller, .. }) = (&self.name, self.health());
+        let begin = format!("`ringway router sync {on}` starts one");
+        if age.is_none_or(|age| age > Duration::from_secs(STALE.into())) {
+            let what = "no control process has members use programs that count stages";
+            return Err(Error::new(ErrorKind::Unfit, on, what).cure(begin));
+        }
+        match Stages::find(self.folder.path(), self.cpus, on)? {
+            Some(stages) if stages.are_served_by(&self.tables()?)? => Ok(stages),
+            _ => {
+                let end =
+                    controller.map_or_else(|| "end it".to_owned(), |pid| format!("`kill {pid}` ends it"));
+                let what = "its control process is of another version, and counts no stages";
+                Err(Error::new(ErrorKind::Unfit, on, what)
+                    .cure(format!("{end}, then {begin} of this version")))
+            }
+        }
+    }
+
     /// The tables published last.
     /// Inode number of the network namespace in which it was made, and in which its members are.
     #[must_use]
@@ -206,6 +231,7 @@ impl Router {
             netns: self.netns,
             shared: &self.shared,
             tables,
+            stages: None,
             on: &self.name,
         }
     }
@@ -239,7 +265,7 @@ fn fill(dir: &std::path::Path, name: &str, (spec, netns): (&Spec, u32), members:
     sub(MEMBER)?;
     sub(CLAIM)?;
     let taken = sub(LINKS)?;
-    let code = Code { spec, cpus, netns, shared: &shared, tables: None, on: name };
+    let code = Code { spec, cpus, netns, shared: &shared, tables: None, stages: None, on: name };
     let object = code.load(&TAKEN, Identity::default())?;
     for program in object.progs_mut().filter(|p| TAKEN.iter().any(|name| p.name() == *name)) {
         let pinned = program.attach_trace().and_then(|mut link| link.pin(taken.join(program.name())));

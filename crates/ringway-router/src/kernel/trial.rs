@@ -7,6 +7,7 @@ use super::maps::{Shared, Tables, cpus};
 use super::path::Path;
 use super::program::{BEAT, Code, Identity, TAKEN};
 use super::spec::Spec;
+use super::stages::Stages;
 
 /// What errors name.
 const ON: &str = "probe";
@@ -20,9 +21,12 @@ pub fn try_programs() -> Result<()> {
     let spec = Spec { limits4: small, limits6: small, groups: 16, ..Spec::default() };
     let cpus = cpus(ON)?;
     let (shared, tables) = (Shared::new(cpus, ON)?, Tables::new(&spec, cpus, ON)?);
-    let code = Code { spec: &spec, cpus, netns: 0, shared: &shared, tables: Some(&tables), on: ON };
+    let tables = Some(&tables);
+    let code = Code { spec: &spec, cpus, netns: 0, shared: &shared, tables, stages: None, on: ON };
+    let stages = Stages::new(cpus, ON)?;
     for path in [Path::Xdp, Path::Tc] {
         code.member(path, Identity::default())?;
+        Code { stages: Some(&stages), ..code }.member(path, Identity::default())?;
     }
     code.load(&[BEAT], Identity::default())?;
     code.load(&TAKEN, Identity::default()).map(drop)

@@ -8,6 +8,7 @@ mod handover;
 mod left;
 mod reference;
 mod rules;
+mod stages;
 mod super_frames;
 mod trial;
 

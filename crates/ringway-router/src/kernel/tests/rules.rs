@@ -134,7 +134,7 @@ pub(super) struct Bed {
     pub(super) trial: Trial,
     pub(super) control: Control,
     lan: Interface,
-    router: Made,
+    pub(super) router: Made,
     /// Whether there is a heartbeat before each frame.
     beats: bool,
 }

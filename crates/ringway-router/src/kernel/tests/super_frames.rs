@@ -11,7 +11,7 @@ const GSO_SEGS: usize = 164;
 const GSO_SIZE: usize = 176;
 
 /// A context that tells of segments.
-fn gso(segments: u32, size: u32) -> Vec<u8> {
+pub(super) fn gso(segments: u32, size: u32) -> Vec<u8> {
     let mut context = vec![0; SK_BUFF];
     for (at, value) in [(GSO_SEGS, segments), (GSO_SIZE, size)] {
         context[at..at + 4].copy_from_slice(&value.to_ne_bytes());
@@ -20,7 +20,7 @@ fn gso(segments: u32, size: u32) -> Vec<u8> {
 }
 
 /// A packet of TCP with that many bytes of payload; the length in its header is right, or 0.
-fn tcp4(payload: u16, said: bool) -> Vec<u8> {
+pub(super) fn tcp4(payload: u16, said: bool) -> Vec<u8> {
     v4("10.1.0.9", "10.0.0.1", |ip| {
         ip.resize(40 + usize::from(payload), 0x77);
         let len = if said { 40 + payload } else { 0 };

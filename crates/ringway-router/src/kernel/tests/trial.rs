@@ -11,6 +11,7 @@ use crate::kernel::control::Control;
 use crate::kernel::layout::{COUNTS, MEMBERS, member as at};
 use crate::kernel::maps::Shared;
 use crate::kernel::program::{Code, Identity};
+use crate::kernel::stages::Stages;
 use crate::kernel::{Interface, Kind, Outcome, Path, StopAfter};
 use crate::sys::Mapping;
 
@@ -37,7 +38,28 @@ impl Trial {
     }
 
     /// The same with members by traffic control, and any identity.
-    pub(super) fn of(control: &Control, path: Path, of: Identity, (xdp, tc): (&[u32], &[u32])) -> Self {
+    pub(super) fn of(control: &Control, path: Path, of: Identity, members: (&[u32], &[u32])) -> Self {
+        Self::with(control, path, of, members, None)
+    }
+
+    /// The same of a program that counts its stages.
+    pub(super) fn timed(
+        control: &Control,
+        path: Path,
+        of: Identity,
+        members: (&[u32], &[u32]),
+        stages: &Stages,
+    ) -> Self {
+        Self::with(control, path, of, members, Some(stages))
+    }
+
+    fn with(
+        control: &Control,
+        path: Path,
+        of: Identity,
+        (xdp, tc): (&[u32], &[u32]),
+        stages: Option<&Stages>,
+    ) -> Self {
         let router = control.router();
         let shared = Shared::new(router.cpus, "trial").unwrap();
         for index in xdp {
@@ -55,6 +77,7 @@ impl Trial {
             netns: router.netns,
             shared: &shared,
             tables: Some(control.tables()),
+            stages,
             on: "trial",
         };
         let program = code.member(path, Identity { number: NUMBER, ..of }).unwrap();
