@@ -7,25 +7,29 @@ use std::time::Duration;
 use ringway::switch::{Switch, switches};
 use ringway::{Error, ErrorKind, Result};
 use ringway_count::{MeteredLoop, metered_loops};
+use ringway_router::kernel::{Router, Stages, routers};
 
 pub use ringway_count::{StageCounts, TIMED_ONE_IN};
 
 /// How long a path counts after a watcher asked for it. A watcher that was killed leaves it on for so long at most.
 pub const LEASE: Duration = Duration::from_secs(2);
 
-/// Whose stages are watched: `switch=NAME`, or `pid=PID` for a router in a process.
+/// Whose stages are watched: `switch=NAME`, `router=NAME` for a router in the kernel, or `pid=PID` for one in a process.
 ///
 /// ```
 /// use ringway_watch::stages::Target;
 /// let target: Target = "switch=vale0".parse()?;
 /// assert_eq!((target.to_string(), target), ("switch=vale0".to_owned(), Target::Switch("vale0".into())));
-/// assert!("router=vale0".parse::<Target>().is_err());
+/// assert_eq!("router=r0".parse(), Ok(Target::Router("r0".into())));
+/// assert!("port=vale0:a".parse::<Target>().is_err());
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// The ports of programs at a switch.
     Switch(String),
+    /// The members of a router in the kernel.
+    Router(String),
     /// The loops of a process.
     Process(u32),
 }
@@ -36,10 +40,11 @@ impl FromStr for Target {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text.split_once('=') {
             Some(("switch", name)) if !name.is_empty() => Ok(Self::Switch(name.to_owned())),
+            Some(("router", name)) if !name.is_empty() => Ok(Self::Router(name.to_owned())),
             Some(("pid", pid)) => {
                 pid.parse().map(Self::Process).map_err(|_| format!("{pid} is no number of a process"))
             }
-            _ => Err(format!("'{text}' has no stages; accepted: switch=NAME, pid=PID")),
+            _ => Err(format!("'{text}' has no stages; accepted: switch=NAME, router=NAME, pid=PID")),
         }
     }
 }
@@ -48,6 +53,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Switch(name) => write!(f, "switch={name}"),
+            Self::Router(name) => write!(f, "router={name}"),
             Self::Process(pid) => write!(f, "pid={pid}"),
         }
     }
@@ -63,6 +69,8 @@ pub struct Watch {
 #[derive(Debug)]
 enum Path {
     Switch(Box<Switch>),
+    /// Its name, too.
+    Router(String, Stages),
     Loops(Vec<MeteredLoop>),
 }
 
@@ -70,13 +78,18 @@ impl Watch {
     /// Opens a path, which does not count yet.
     ///
     /// # Errors
-    /// * [`ErrorKind::NotFound`] when there is no such switch, or the process has no loop whose stages the caller may watch
-    /// * [`ErrorKind::Denied`] for the switch of another user
+    /// * [`ErrorKind::NotFound`] when there is no such switch or router, or the process has no loop whose stages the caller may watch
+    /// * [`ErrorKind::Denied`] for the switch or router of another user
+    /// * [`ErrorKind::Unfit`] for a router without a control process that has its packets counted
     pub fn open(target: &Target) -> Result<Self> {
         match target {
             Target::Switch(name) => {
                 let path = Path::Switch(Box::new(Switch::open(name)?));
                 Ok(Self { stages: Switch::STAGES.map(str::to_owned).into(), path })
+            }
+            Target::Router(name) => {
+                let path = Path::Router(name.clone(), Router::open(name)?.stages()?);
+                Ok(Self { stages: Stages::NAMES.map(str::to_owned).into(), path })
             }
             Target::Process(pid) => {
                 let mut loops: Vec<_> = metered_loops().into_iter().filter(|of| of.pid == *pid).collect();
@@ -100,6 +113,7 @@ impl Watch {
     pub fn prolong(&self) {
         match &self.path {
             Path::Switch(switch) => switch.watch_stages(LEASE),
+            Path::Router(_, stages) => stages.watch(LEASE),
             Path::Loops(loops) => loops.iter().for_each(|of| of.watch(LEASE)),
         }
     }
@@ -109,6 +123,7 @@ impl Watch {
     pub fn read(&self) -> StageCounts {
         match &self.path {
             Path::Switch(switch) => switch.stages(),
+            Path::Router(_, stages) => stages.counts(),
             Path::Loops(loops) => loops.iter().fold(StageCounts::default(), |mut sum, of| {
                 sum.add(&of.counts());
                 sum
@@ -127,6 +142,7 @@ impl Watch {
     pub fn is_there(&self) -> bool {
         match &self.path {
             Path::Switch(switch) => switches().iter().any(|name| name == switch.name()),
+            Path::Router(name, _) => routers().contains(name),
             Path::Loops(loops) => loops.iter().any(MeteredLoop::is_there),
         }
     }
@@ -139,9 +155,12 @@ mod tests {
 
     #[test]
     fn targets_say_what_they_accept() {
-        for text in ["", "switch=", "eth0", "pid=a", "port=null:"] {
+        for text in ["", "switch=", "router=", "eth0", "pid=a", "port=null:"] {
             let text = text.parse::<Target>().unwrap_err();
-            assert!(text.contains("accepted: switch=NAME, pid=PID") || text.contains("no number"), "{text}");
+            assert!(
+                text.contains("accepted: switch=NAME, router=NAME, pid=PID") || text.contains("no number"),
+                "{text}"
+            );
         }
         assert_eq!("pid=7".parse(), Ok(Target::Process(7)));
     }

@@ -29,7 +29,7 @@ pub(super) struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Do not sample: switch on the counters of a data path's stages, of switch=NAME, or of pid=PID for `router run`
+    /// Do not sample: switch on the counters of a data path's stages, of switch=NAME, router=NAME, or pid=PID for `router run`
     #[arg(long, value_name = "PATH", conflicts_with_all = SAMPLED)]
     stages: Option<Target>,
 
@@ -64,7 +64,8 @@ Examples:
   ringway prof live --cpu 0 --packets eth1:tx              # Linux forwards on CPU 0
   ringway prof live --pid 4711 --packets port=ebpf:eth1    # a program with a port of Ringway
   ringway prof live --cpu 0,1 --interval 5 --count 3       # shares only, three lines
-  ringway prof live --stages switch=vale0                  # stages of a switch, by its own counters";
+  ringway prof live --stages switch=vale0                  # stages of a switch, by its own counters
+  ringway prof live --stages router=r0                     # of a router in the kernel";
 
 /// How often the target and Ctrl-C are looked at.
 const LOOK: Duration = Duration::from_millis(50);

@@ -9,5 +9,6 @@ mod killed_while_changed;
 mod refusals;
 mod rights_of_others;
 mod rules_and_links_change;
+mod stages;
 #[path = "../support/mod.rs"]
 mod support;
