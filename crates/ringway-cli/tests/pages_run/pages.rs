@@ -97,6 +97,8 @@ fn commands() {
         Special::new("ringway run --map eth0=ebpf:eth0 -- tcpdump -ni eth0", DUMPS).needs(&["tcpdump"]),
         Special::plain("ringway flows import office.pcap -o office.flow")
             .before("ringway flows pcap dns -o office.pcap"),
+        Special::plain("ringway prof live --stages router=r0 --count 1").before("ringway router add r0 eth0"),
+        Special::plain("ringway prof model a.prof").before("ringway router del r0"),
         Special::new("ringway prof sweep s.json --dut linux-forward --over size", With(SHORT_SWEEP)),
         Special::new("ringway prof vantage --dut ringway-router", With(SHORT_STAGES)),
         Special::new(
