@@ -47,7 +47,8 @@ pub fn run(
     Ok(all)
 }
 
-/// A run with packets that end at a place, again when the machine had other work. `None` after a stop.
+/// A run with packets that end at a place, again when the machine had other work, or when nothing passed: the kernel may lack room for the
+/// pages of bursts for a while. `None` after a stop.
 fn undisturbed(
     bed: &mut Bed,
     cut: Cut,
@@ -64,7 +65,7 @@ fn undisturbed(
         held.mend(bed.device())?;
         let Some(run) = run? else { return Ok(None) };
         passes(bed, cut, point, stop)?;
-        let sound = run.disturbed().is_none();
+        let sound = run.disturbed().is_none() && run.ns().is_some();
         last = Some(run);
         if sound {
             break;
