@@ -265,6 +265,8 @@ mod tests {
             sender.send(&[3; 60]).unwrap();
         }
         assert!(port[0].sync().unwrap() >= 2 + MOST);
+        let bound = Duration::from_secs(5);
+        assert!(sender.backlog.is_brisk(bound, bound), "the flusher knows how fast it is");
         flusher::flush_all();
         assert_eq!(port[0].sync().unwrap(), 4 + MOST);
         thread::sleep(Coalesce::GAP);

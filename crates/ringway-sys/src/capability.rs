@@ -134,7 +134,7 @@ mod tests {
         again
             .args(["a_thread_with_less_gets_all_names_at_once", "--nocapture"])
             .env("RINGWAY_TEST_LESS", "1");
-        // SAFETY: between fork and exec the job makes one system call, which takes numbers.
+        // SAFETY: between fork and exec the job makes system calls alone, which take numbers: nothing allocates or locks.
         unsafe {
             again.pre_exec(|| {
                 for cap in [Cap::NetRaw, Cap::Bpf, Cap::SysAdmin] {

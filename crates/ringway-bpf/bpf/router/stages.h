@@ -23,7 +23,8 @@ struct stage_lease {
 /* One for each CPU. Programs run with softirqs off, so each has a single writer. */
 struct stage_counts {
 	__u64 border; /* when the stage that a packet is in began */
-	__u32 stage;
+	__u16 stage;
+	__u16 left; /* 1: the packet is left to another program, which counts it */
 	__u32 wait; /* runs until one is timed */
 	__u64 runs, frames;
 	__u64 ns[4];
@@ -52,6 +53,7 @@ __noinline int begin_stages(void)
 	}
 	own->wait = STAGES_EVERY - 1;
 	own->stage = PREROUTING;
+	own->left = 0;
 	own->border = bpf_ktime_get_ns();
 	return 1;
 }
@@ -72,10 +74,7 @@ __noinline int end_stage(void)
 /* A packet that is left to the program by traffic control counts there. Its time counts in both. */
 static __always_inline void leave_uncounted(void)
 {
-	struct stage_counts *own = own_stages();
-
-	own->runs--;
-	own->frames--;
+	own_stages()->left = 1;
 }
 
 /* Ends the last stage of a packet. */
@@ -84,6 +83,8 @@ static __always_inline void end_stages(__u32 frames)
 	struct stage_counts *own = own_stages();
 
 	end_stage();
+	if (own->left)
+		return;
 	own->runs++;
 	own->frames += frames;
 }

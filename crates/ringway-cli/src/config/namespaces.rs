@@ -10,7 +10,8 @@ use super::state::{Netns, Wanted};
 use crate::errors;
 use crate::failure::Failure;
 
-/// The namespaces that files name, held open: what is looked at is what is entered.
+/// The namespaces that files name, held open: members are added in the very one that was looked at. A router's process opens its own by the
+/// same name, which root alone can give to another one.
 #[derive(Debug)]
 pub(super) struct Namespaces {
     /// Number of the namespace in which the command runs.

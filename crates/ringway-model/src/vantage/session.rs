@@ -47,8 +47,8 @@ pub fn run(
     Ok(all)
 }
 
-/// A run with packets that end at a place, again when the machine had other work, or when nothing passed: the kernel may lack room for the
-/// pages of bursts for a while. `None` after a stop.
+/// A run with packets that end at a place. It is repeated when the machine had other work, and when nothing passed: the kernel may lack
+/// room for the pages of bursts for a while. `None` after a stop.
 fn undisturbed(
     bed: &mut Bed,
     cut: Cut,

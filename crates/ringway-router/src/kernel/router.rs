@@ -213,13 +213,13 @@ impl Router {
         }
     }
 
-    /// The tables published last.
     /// Inode number of the network namespace in which it was made, and in which its members are.
     #[must_use]
     pub fn netns(&self) -> u32 {
         self.netns
     }
 
+    /// The tables published last.
     pub(super) fn tables(&self) -> Result<Tables> {
         Tables::open(&self.folder.path().join(TABLES), &self.name)
     }

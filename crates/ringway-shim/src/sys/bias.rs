@@ -138,6 +138,36 @@ mod tests {
         }
     }
 
+    /// A word in a process to which the kernel refuses the barrier.
+    struct Refused(AtomicBool);
+
+    impl Flag for Refused {
+        fn clear() -> Self {
+            Self(AtomicBool::clear())
+        }
+
+        fn get(&self) -> bool {
+            self.0.get()
+        }
+
+        fn set(&self, on: bool) {
+            self.0.set(on);
+        }
+
+        fn light_barrier() {}
+
+        fn heavy_barrier() -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn without_the_barrier_the_favourite_stays() {
+        let bias = Bias::<Refused>::new();
+        assert!(!bias.recall());
+        assert!(bias.enter() && bias.is_inside());
+    }
+
     struct Model {
         bias: Bias<LoomBool>,
         mutex: Mutex<()>,

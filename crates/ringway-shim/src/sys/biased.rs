@@ -112,7 +112,7 @@ impl<T> BiasedLock<T> {
             }
             if self.bias.enter() {
                 let _inside = Inside(&self.bias);
-                // SAFETY: this thread is the favourite, and inside.
+                // SAFETY: this thread is the favourite, was not inside, and is now. So `hold` keeps all others out until `leave`.
                 return Some(f(unsafe { &mut *self.value.get() }));
             }
         }
@@ -190,7 +190,7 @@ impl<T> BiasedLock<T> {
 
 impl<T> Held<'_, T> {
     fn run<R>(self, f: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: this thread has the mutex, and the favourite is out.
+        // SAFETY: only `hold` makes this. The thread has the mutex, and the favourite stays out until this is dropped.
         f(unsafe { &mut *self.lock.value.get() })
     }
 }
@@ -275,6 +275,17 @@ mod tests {
         assert!(!lock.bias.enter(), "a favourite that was about to enter");
         assert_eq!(lock.with(|()| lock.bias.is_inside()), Some(false));
         assert!(elsewhere(|| lock.with(|()| ())).is_some());
+    }
+
+    /// As where the kernel has no `membarrier`.
+    #[test]
+    fn a_common_lock_has_no_favourite() {
+        let lock = BiasedLock::new(0);
+        lock.favourite.store(NOBODY, Relaxed);
+        assert_eq!(lock.with(|_| lock.bias.is_inside()), Some(false));
+        assert_eq!(lock.with(|_| refuses(&lock)), Some(true));
+        assert!(elsewhere(|| lock.with(|n| *n += 1)).is_some());
+        assert_eq!((lock.favourite.load(Relaxed), lock.try_visit(|n| *n)), (NOBODY, Some(1)));
     }
 
     #[test]

@@ -14,7 +14,8 @@ use crate::inlet;
 use crate::report::{self, Call};
 use crate::sys::real;
 
-/// Descriptors that were found to listen, a bit for each. A socket that listens does so until it is closed.
+/// Descriptors that were found to listen, a bit for each. A socket listens until it is closed. connect(2) to no family ends that for TCP, too:
+/// `accept` then gives `EAGAIN` in place of `EINVAL`.
 static LISTENING: [AtomicU64; FDS / 64] = [const { AtomicU64::new(0) }; FDS / 64];
 
 fn bit(fd: c_int) -> Option<(&'static AtomicU64, u64)> {

@@ -44,6 +44,7 @@ impl PortAccess {
         let readers = self.mode & 0o444;
         readers | readers >> 2
     }
+
     /// Whether the files of the port are another user's or group's than the process'.
     pub(super) fn is_of_others(&self) -> bool {
         self.owner() != (effective_user(), effective_group())
