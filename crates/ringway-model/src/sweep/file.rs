@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use ringway_lab::Conditions;
+use ringway_tester::report::text::one_line;
 
 use super::{Run, Spec};
 use crate::time::Clock;
@@ -75,7 +76,7 @@ impl Sweep {
             return Err(format!("it is larger than {} MiB", MOST_BYTES >> 20));
         }
         let head: Head =
-            serde_json::from_str(text).map_err(|e| format!("it is no JSON of a sweep: {}", plain(&e)))?;
+            serde_json::from_str(text).map_err(|e| format!("it is no JSON of a sweep: {}", one_line(&e)))?;
         match (head.format.as_deref(), head.version) {
             (Some(FORMAT), Some(VERSION)) => {}
             (Some(FORMAT), Some(version)) => {
@@ -86,7 +87,7 @@ impl Sweep {
             _ => return Err("it is no sweep: `ringway prof sweep` writes sweeps".into()),
         }
         let sweep: Self =
-            serde_json::from_str(text).map_err(|e| format!("it is no whole sweep: {}", plain(&e)))?;
+            serde_json::from_str(text).map_err(|e| format!("it is no whole sweep: {}", one_line(&e)))?;
         sweep.check()?;
         Ok(sweep)
     }
@@ -147,11 +148,6 @@ impl Sweep {
         }
         self.runs.iter().flatten().try_for_each(Run::check)
     }
-}
-
-/// Words of the parser in one line, without control characters.
-fn plain(e: &serde_json::Error) -> String {
-    e.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::Record;
 use super::settings::{Settings, Test};
+use ringway_tester::report::text::one_line;
 use ringway_tester::trial::spec::TrialSpec;
 
 /// First line of a journal.
@@ -81,14 +82,18 @@ impl Journal {
                     }
                     Err(e) => {
                         return Err(format!(
-                            "{}: is no journal of trials: {e}; use another file",
-                            path.display()
+                            "{}: is no journal of trials: {}; use another file",
+                            path.display(),
+                            one_line(&e)
                         ));
                     }
                 }
                 for (k, line) in records.iter().enumerate() {
                     let record = serde_json::from_slice(line);
-                    let bad = |e| format!("{}: line {}: {e}; delete it to start over", path.display(), k + 2);
+                    let bad = |e: serde_json::Error| {
+                        let (path, line, why) = (path.display(), k + 2, one_line(&e));
+                        format!("{path}: line {line}: {why}; delete it to start over")
+                    };
                     known.push_back(record.map_err(bad)?);
                 }
                 file.set_len(kept).map_err(fail)?;

@@ -188,6 +188,15 @@ fn journals_of_others_are_refused() {
     assert!(Journal::open(&path, "x", &settings).unwrap_err().contains("line 2"));
     fs::write(&path, "nonsense\n").unwrap();
     assert!(Journal::open(&path, "x", &settings).unwrap_err().contains("no journal of trials"));
+    // The parser quotes what it does not know: an error stays one line.
+    for text in [
+        head.replacen("\"tests\":[", r#""tests":["late\ncy","#, 1),
+        format!("{head}{}\n", r#"{"number":1,"test":"late\ncy"}"#),
+    ] {
+        fs::write(&path, text).unwrap();
+        let refused = Journal::open(&path, "x", &settings).unwrap_err();
+        assert!(refused.contains("late cy") && !refused.contains('\n'), "{refused:?}");
+    }
     let notes = b"notes of mine, without an end of line";
     for text in [&notes[..], &[b"first line\n", &notes[..]].concat()] {
         fs::write(&path, text).unwrap();

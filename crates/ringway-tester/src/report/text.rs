@@ -18,6 +18,11 @@ pub fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
+/// What a parser says of a file, in one line of at most 200 characters. It quotes words of the file, which may hold control characters.
+pub fn one_line(why: &impl ToString) -> String {
+    why.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
+}
+
 /// 1234567 as "1,234,567".
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();

@@ -14,6 +14,7 @@ use super::record::Record;
 use super::selftest::SelfTest;
 use super::settings::Settings;
 use crate::benchmark::report::{Caveats, Origin};
+use ringway_tester::report::text::one_line;
 use ringway_tester::trial::format::Format;
 use ringway_tester::trial::variant::Variant;
 use ringway_traffic::units::link_speed;
@@ -94,8 +95,8 @@ impl Report {
     /// # Errors
     /// When it is none, or of another version.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        let report: Self =
-            serde_json::from_str(text).map_err(|e| format!("no report of ringway rfc2544: {e}"))?;
+        let report: Self = serde_json::from_str(text)
+            .map_err(|e| format!("no report of ringway rfc2544: {}", one_line(&e)))?;
         if report.schema != SCHEMA {
             return Err(format!(
                 "the report has version {} of the format, this program reads {SCHEMA}",
@@ -196,6 +197,8 @@ pub(crate) mod tests {
         let again = Report::from_json(&text).unwrap();
         assert_eq!(again.results.burst, report.results.burst);
         assert_eq!((again.trials.len(), again.settings), (report.trials.len(), report.settings));
+        let refused = Report::from_json(&text.replacen("\"latency\"", r#""late\ncy""#, 1)).unwrap_err();
+        assert!(refused.contains("late cy") && !refused.contains('\n'), "{refused:?}");
         assert!(Report::from_json("{}").unwrap_err().contains("no report of ringway rfc2544"));
         assert!(
             Report::from_json(&text.replacen("\"schema\":2", "\"schema\":9", 1))
