@@ -20,7 +20,7 @@ const PAIRS: usize = 101;
 const BURST: u32 = 256;
 const RUN: Length = Length { warm_up: Duration::from_millis(40), counted: Duration::from_millis(120) };
 /// Counters end by themselves soon after a run that had them.
-const LEASE: Duration = Duration::from_millis(250);
+const LEASE: Duration = Duration::from_millis(600);
 /// Runs until one passes packets.
 const TRIES: usize = 5;
 /// The control process looks for a watcher a few times a second.
@@ -42,14 +42,13 @@ fn compare(bed: &mut Bed, point: &Point, stages: &Stages) -> Result<(), Box<dyn 
     let (mut plain, mut dearer, mut whole) = (Vec::new(), Vec::new(), Vec::new());
     let before = stages.counts();
     for _ in 0..PAIRS {
-        until(|| !stages.are_timed())?;
-        let (of_program, of_thread) = run(bed, point)?;
-        until(|| {
+        let (of_program, of_thread) =
+            run(bed, point, || until(|| !stages.are_timed()), || !stages.are_timed())?;
+        let watch = || {
             stages.watch(LEASE);
             stages.are_timed()
-        })?;
-        stages.watch(LEASE);
-        let (timed, _) = run(bed, point)?;
+        };
+        let (timed, _) = run(bed, point, || until(watch), || stages.are_timed())?;
         plain.push(of_program);
         dearer.push(timed - of_program);
         whole.push(of_thread);
@@ -66,20 +65,29 @@ fn compare(bed: &mut Bed, point: &Point, stages: &Stages) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// Nanoseconds a packet of the router's program, by the kernel's count, and of the thread that forwards. A run with nothing is run again:
-/// the kernel takes back what the generator's bursts needed only a second after their packets have gone.
-fn run(bed: &mut Bed, point: &Point) -> Result<(f64, f64), Fault> {
+/// Nanoseconds a packet of the router's program, by the kernel's count, and of the thread that forwards. `prepare` has members use the
+/// programs to measure, and `held` says whether they still do at the end. A run with nothing is run again: the kernel takes back what
+/// the generator's bursts needed only a second after their packets have gone.
+fn run(
+    bed: &mut Bed,
+    point: &Point,
+    prepare: impl Fn() -> Result<(), Fault>,
+    held: impl Fn() -> bool,
+) -> Result<(f64, f64), Fault> {
     for _ in 0..TRIES {
-        let programs = Programs::start().map_err(|e| Fault::Failed(e.to_string()))?;
+        prepare()?;
+        let programs = Programs::start()?;
         let ran = measure(bed, point, RUN, &Signals::new())?;
-        let programs = programs.stop().map_err(|e| Fault::Failed(e.to_string()))?;
+        let held = held();
+        let programs = programs.stop()?;
         let router = programs.iter().filter(|p| p.name.starts_with("router")).max_by_key(|p| p.runs);
-        if let (Some(ns), Some(router)) = (ran.and_then(|run| run.ns()), router) {
-            return Ok((router.ns as f64 / router.runs as f64, ns));
+        match (ran.and_then(|run| run.ns()), router) {
+            (Some(ns), Some(router)) if held => return Ok((router.ns as f64 / router.runs as f64, ns)),
+            (Some(_), _) => {}
+            (None, _) => thread::sleep(Duration::from_secs(2)),
         }
-        thread::sleep(Duration::from_secs(2));
     }
-    Err(Fault::Failed("no packet came out".into()))
+    Err(Fault::Failed("no run was whole: no packet came out, or the programs were exchanged in it".into()))
 }
 
 fn until(met: impl Fn() -> bool) -> Result<(), Fault> {

@@ -41,3 +41,14 @@ pub fn short_time(ns: f64) -> String {
     let digits = if value >= 100.0 { 1 } else { 3 };
     format!("{value:.digits$} {unit}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn what_a_parser_says_is_one_short_line() {
+        assert_eq!(one_line(&"unknown name `a\nb\u{1b}[2J\u{9b}é`"), "unknown name `a b [2J é`");
+        assert_eq!(one_line(&"é".repeat(201)), "é".repeat(200));
+    }
+}
