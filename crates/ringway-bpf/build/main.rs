@@ -22,7 +22,7 @@ struct Layout {
 }
 
 const LAYOUTS: [Layout; 4] = [
-    Layout { folder: "port", structs: &["config", "ctl", "kring"], enums: &["drop", "numbers"] },
+    Layout { folder: "port", structs: &["config", "ctl", "kring", "pools"], enums: &["drop", "numbers"] },
     Layout {
         folder: "switch",
         structs: &[

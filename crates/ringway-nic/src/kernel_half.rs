@@ -9,8 +9,9 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject}
 use ringway_abi::Layout;
 use ringway_bpf::Record;
 pub use ringway_bpf::layout::port::ctl;
-use ringway_bpf::layout::port::{config, kring};
+use ringway_bpf::layout::port::{config, kring, pools};
 
+use crate::pools::most_in_window;
 use ringway_count::BLOCK;
 use ringway_sys::bpf::Bell;
 use ringway_sys::error::{Error, ErrorKind, Result};
@@ -22,6 +23,10 @@ use ringway_sys::{bpf, maps, program};
 pub const KRING: usize = kring::SIZE;
 /// Where its counters start.
 pub const KRING_COUNTERS: usize = kring::N;
+
+/// In the state after that of the last ring: where the window of pools of pages is, and how many were seen waiting in it
+/// ([`pools`](crate::pools)).
+pub const KRING_POOLS: [usize; 2] = [kring::POOLS + pools::WINDOW, kring::POOLS + pools::WAITING];
 
 const _: () = assert!(KRING == KRING_COUNTERS + BLOCK);
 
@@ -70,6 +75,8 @@ pub struct Config {
     pub copy: u32,
     /// 1 where the program `polled` is attached, and frames come within polls of a device only.
     pub polled: u32,
+    /// Pools of pages that may wait in a window before calls on live frames take no frame: at least 1.
+    pub most_pools: u32,
 }
 
 impl Config {
@@ -89,6 +96,7 @@ impl Config {
             rx_rings,
             queue: ALL_QUEUES,
             max_frame: LIVE_MAX,
+            most_pools: most_in_window() / 2,
             ..Self::default()
         }
     }
@@ -112,6 +120,7 @@ impl Config {
             .with_u32(config::NETNS, self.netns)
             .with_u32(config::COPY, self.copy)
             .with_u32(config::POLLED, self.polled)
+            .with_u32(config::MOST_POOLS, self.most_pools)
             .into_bytes()
     }
 }

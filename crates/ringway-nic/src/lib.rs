@@ -7,6 +7,7 @@
 //! | `attach` | XDP programs attached, and why one was refused |
 //! | `attached` | what is attached, and what takes it off |
 //! | `kernel_half` | the programs of `ebpf:` ports, loaded |
+//! | `pools` | how many pools of pages calls on live frames may leave behind |
 //! | `tc` | programs at traffic control, which stay when no process lives |
 #![deny(unsafe_code)]
 
@@ -15,6 +16,7 @@ mod attached;
 mod driver;
 mod interface;
 pub mod kernel_half;
+pub mod pools;
 pub mod tc;
 
 pub use attach::{DRV_MODE, SKB_MODE, attach_xdp, owner, xdp_refused};

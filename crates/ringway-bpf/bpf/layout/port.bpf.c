@@ -7,6 +7,7 @@
 struct ctl a_ctl;
 struct counters a_counters;
 struct kring a_kring;
+struct pools a_pools;
 enum drop a_drop;
 
 enum numbers {
@@ -19,5 +20,7 @@ enum numbers {
 	NUMBER(NS_MOREFRAG),
 	NUMBER(NS_OFFLOAD),
 	NUMBER(REASONS),
+	NUMBER(POOL_WINDOW_BITS),
+	NUMBER(POOL_WINDOWS),
 	NUMBER_IS(ALL_QUEUES, ALL_QUEUES),
 } numbers;

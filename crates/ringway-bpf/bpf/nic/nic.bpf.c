@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// A NIC as a member of a switch. Each NIC and each host's side has its own instances; `vale_taken` and `vale_count` are one of each for a
-// switch.
+// A NIC as a member of a switch. Each NIC and each host's side has its own instances; `vale_taken`, `vale_count` and
+// `vale_released` are one of each for a switch.
 #define LEARNERS WAYS // any number of CPUs
 #include "nic/in.h"
 #include "nic/out.h"
@@ -42,6 +42,17 @@ SEC("tp_btf/xdp_devmap_xmit")
 int vale_count(__u64 *args)
 {
 	return count_taken(args);
+}
+
+/* Attached to a tracepoint: the kernel looks whether a pool of pages may go. */
+SEC("tp_btf/page_pool_release")
+int vale_released(__u64 *args)
+{
+	struct pools *pools = own_pools();
+
+	if (pools)
+		note_look(pools, args[1]);
+	return 0;
 }
 
 /* Attached to the interface behind `vale_wire`: frames for hosts. */

@@ -9,6 +9,7 @@
  * interface.
  */
 #pragma once
+#include "nic/pools.h"
 #include "nic/state.h"
 #include "common/copy.h"
 #include "common/netdev.h"
@@ -178,13 +179,17 @@ __noinline int take_frame(struct xdp_md *ctx, __u32 ring)
 	return 0;
 }
 
-/* Takes the next frame of any ring, and counts it as handed over. 0 when there is none. */
+/* Takes the next frame of any ring, and counts it as handed over. 0 when there is none, or it is lost. */
 static __always_inline int take_next(struct xdp_md *ctx, struct nic_cpu *cpu)
 {
 	for (__u32 ring = start_of(READ_ONCE(cpu->zero) & (MAX_RINGS - 1)); ring < cfg.rings && can_loop; ring = (ring + 1) & UP_TO(MAX_RINGS)) {
 		int len = take_frame(ctx, ring);
 		if (len <= 0)
 			continue;
+		if (too_many_pools()) {
+			cpu->edge[DEVICE_FULL]++;
+			return 0;
+		}
 		cpu->handed++;
 		cpu->bytes += len;
 		return 1;

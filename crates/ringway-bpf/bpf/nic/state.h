@@ -9,6 +9,7 @@ struct nic_config {
 	__u32 netns;    /* inode number of its network namespace */
 	__u32 software; /* its driver passes on frames with unfinished checksums */
 	__u32 cut;      /* where each frame of the wire ends, for measuring */
+	__u32 most_pools; /* in a window, before frames of senders are lost (nic/pools.h) */
 };
 const volatile struct nic_config nic SEC(".rodata.nic") = {};
 

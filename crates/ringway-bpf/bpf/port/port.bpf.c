@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The kernel half of an `ebpf:` port. A port of an interface loads nic_rx, tx, taken and polled; its host rings load host_rx
-// and tx. Maps: the region and cursors in ring.h, doorbells in rx.h, the target interface here.
+// The kernel half of an `ebpf:` port. A port of an interface loads nic_rx, tx, taken, polled and released; its host rings load
+// host_rx, tx and released. Maps: the region and cursors in ring.h, doorbells in rx.h, the target interface here.
 #include "port/ring.h"
 #include "port/rx.h"
 #include "port/host_cut.h"
@@ -127,10 +127,12 @@ int tx(struct xdp_md *ctx)
 
 	if (ring >= cfg.tx_rings)
 		return XDP_ABORTED;
-	struct kring *kring = bpf_map_lookup_elem(&kstate, KEY(ring));
+	struct kring *kring = bpf_map_lookup_elem(&kstate, KEY(ring)), *shared = bpf_map_lookup_elem(&kstate, KEY(cfg.tx_rings + cfg.rx_rings));
 	void *reg = bpf_map_lookup_elem(&region, &zero);
-	if (!kring || !reg)
+	if (!kring || !shared || !reg)
 		return XDP_ABORTED;
+	if (pools_abound(&shared->pools, cfg.most_pools))
+		return XDP_DROP;
 	struct ctl *ctl = ctl_of(reg, ring);
 	__u32 tail = kring->tail, gen = READ_ONCE(ctl->gen);
 	if (gen != kring->gen) {
@@ -197,6 +199,17 @@ SEC("tp_btf/napi_poll")
 int polled(__u64 *args __attribute__((unused)))
 {
 	end_poll();
+	return 0;
+}
+
+/* The kernel looks whether a pool of pages may go. */
+SEC("tp_btf/page_pool_release")
+int released(__u64 *args)
+{
+	struct kring *kring = bpf_map_lookup_elem(&kstate, KEY(cfg.tx_rings + cfg.rx_rings));
+
+	if (kring)
+		note_look(&kring->pools, args[1]);
 	return 0;
 }
 

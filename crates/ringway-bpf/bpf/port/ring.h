@@ -11,6 +11,7 @@
 #include "common/abi.h"
 #include "common/ether.h"
 #include "common/once.h"
+#include "common/pools.h"
 
 /* Set by the library before load. */
 struct config {
@@ -30,6 +31,7 @@ struct config {
 	__u32 netns;     /* inode number of the interface's network namespace */
 	__u32 copy;      /* frames received go to the host (host rings: to the wire) as well */
 	__u32 polled;    /* frames come within polls of a device, whose ends `polled` sees */
+	__u32 most_pools; /* in a window (common/pools.h), before calls on live frames take no frame */
 };
 #define ALL_QUEUES (~0u)
 const volatile struct config cfg = {};
@@ -45,7 +47,8 @@ struct kring {
 	__u32 zero;
 	__u32 noted; /* rx: the CPU, plus 1, that noted the ring (port/rx.h) */
 	__u64 rung;  /* rx: frames, by `n.out`, when the last frame that woke the client was published */
-	__u64 unused[4];
+	struct pools pools; /* the interface's */
+	__u64 unused[3];
 	struct counters n;
 };
 

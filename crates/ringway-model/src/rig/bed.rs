@@ -173,7 +173,9 @@ fn ports(dut: &Dut) -> Result<(Port, Option<Port>), Fault> {
         let open = |name: &str| OpenOptions::new().open(name);
         return Ok((open(near)?, Some(open(far)?)));
     }
-    let open = || Ok::<_, Fault>(OpenOptions::new().send_only(true).open(near)?);
+    // By another way the device's thread would have nothing to do.
+    let options = OpenOptions::new().send_only(true).most_pools(u32::MAX);
+    let open = || Ok::<_, Fault>(options.open(near)?);
     Ok((dut.run(open)?, None))
 }
 

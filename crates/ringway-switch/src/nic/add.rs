@@ -9,6 +9,7 @@ use super::crossing::{self, crossing_stand};
 use super::interface::Nic;
 use super::options::NicOptions;
 use super::out;
+use super::programs::RELEASED;
 use super::shared::Shared;
 use crate::admin::access::PortAccess;
 use crate::admin::switch::Switch;
@@ -187,6 +188,9 @@ impl Switch {
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let programs = self.load_nic(shared, (number, by_tc), generation, on)?;
         self.count_taken(shared, generation, on)?;
+        if !self.dir.join(RELEASED).exists() {
+            self.watch_pools(shared, generation, on)?;
+        }
         let kept = out::keep_attached(&programs.out, dir, on)?;
         self.show_out(&programs.out, &pins::out_name(number, None), on)?;
         let between = || Stand::ingress(dir).attach(programs.between.as_fd(), nic.index, way, on);

@@ -6,6 +6,7 @@
 //!     edge_*                  the same interfaces for switches whose ports have features (edge.rs)
 //!     nic_ports counting      ports by interface, the program that counts what drivers took
 //!     taken                   link of the program that calls the latter, as long as there are NICs
+//!     released                link of the program that sees pools of pages wait, as long
 //!     out/7                   the program that sends what waits for port 7, for root alone
 //!     port/p1/nics/7          the same for users of port p1
 //!     port/eth1/              as for other ports, for root alone, and

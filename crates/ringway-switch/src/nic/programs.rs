@@ -19,6 +19,7 @@ use crate::admin::switch::Switch;
 use crate::layout::port;
 use crate::nic::NicPath;
 use crate::pins;
+use ringway_nic::pools::most_in_window;
 use ringway_nic::tc::Stand;
 use ringway_sys::error::{Error, ErrorKind, Result};
 use ringway_sys::libbpf::refused;
@@ -26,6 +27,9 @@ use ringway_sys::{bpf, bpffs};
 
 /// In the directory of the switch: the link of the program that has what drivers took counted.
 const TAKEN: &str = "taken";
+
+/// There too: the link of the program that sees pools of pages wait.
+pub(super) const RELEASED: &str = "released";
 
 /// The programs of a NIC.
 pub(super) struct Programs {
@@ -73,6 +77,7 @@ impl Switch {
             .with_u32(nic_config::NETNS, self.nic_word(number, port::NETNS))
             .with_u32(nic_config::SOFTWARE, flags & 1)
             .with_u32(nic_config::CUT, flags >> port::CUT_SHIFT)
+            .with_u32(nic_config::MOST_POOLS, most_in_window())
             .into_bytes();
         self.load_some(shared, names, &config, &own, on)
     }
@@ -126,18 +131,36 @@ impl Switch {
         bpffs::pin(link.as_fd(), &pin).map_err(failed)
     }
 
+    /// Sees pools of pages wait from now on, by a program of this version. The kernel's next look makes up for those that a
+    /// change of programs misses.
+    pub(super) fn watch_pools(&self, shared: &Shared, generation: u32, on: &str) -> Result<()> {
+        let failed = |e| {
+            Error::io(on, "attaching the program that sees pools of pages wait failed", e)
+                .cure_if_denied("run as root")
+        };
+        let config = load::config(&self.maps, self.shape, Identity { generation, ..Identity::default() });
+        let [program] = self.load_some(shared, ["vale_released"], &config, &[0; nic_config::SIZE], on)?;
+        let link = bpf::raw_tracepoint(program.as_fd()).map_err(failed)?;
+        let pin = self.dir.join(RELEASED);
+        let _ = fs::remove_file(&pin);
+        bpffs::pin(link.as_fd(), &pin).map_err(failed)
+    }
+
     /// Counts no more.
     pub(super) fn end_counting(&self, shared: &Shared) {
+        let _ = fs::remove_file(self.dir.join(RELEASED));
         let _ = fs::remove_file(self.dir.join(TAKEN));
         let _ = shared.counting.delete(&0u32.to_ne_bytes());
     }
 
-    /// A new program that counts for all NICs, and its place; none when the switch has no NIC.
+    /// A new program that counts for all NICs, and its place; none when the switch has no NIC. The one that sees pools wait is
+    /// replaced at once.
     pub(crate) fn new_counter(&self, generation: u32) -> Result<Option<NewProgram>> {
         if !self.dir.join(TAKEN).exists() {
             return Ok(None);
         }
         let shared = Shared::open(&self.dir, &self.name)?;
+        self.watch_pools(&shared, generation, &self.name)?;
         let [program, _] = self.load_counters(&shared, generation, &self.name)?;
         Ok(Some(NewProgram { point: AttachPoint::Entry(self.dir.join(COUNTING)), program }))
     }

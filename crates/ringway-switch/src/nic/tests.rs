@@ -1,5 +1,7 @@
 //! The sending program of a NIC, run in ways that senders do not.
 
+mod pools;
+
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 

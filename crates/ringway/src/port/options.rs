@@ -42,6 +42,8 @@ pub struct OpenOptions {
     pub(crate) send_only: bool,
     pub(crate) promiscuous: Option<bool>,
     pub(crate) raw: bool,
+    /// Pools of pages that may wait before `ebpf:` ports send otherwise.
+    pub(crate) most_pools: Option<u32>,
     /// AF_XDP with zero copy or not at all: `auto:` has something else then.
     pub(crate) zero_copy: bool,
 }
@@ -79,6 +81,15 @@ impl OpenOptions {
     #[must_use]
     pub fn wanted_extra_bufs(&self) -> u32 {
         self.extra_bufs
+    }
+
+    /// Pools of pages that may wait in an eighth of a second before an `ebpf:` port sends by AF_XDP, or not: at least 1. A
+    /// generator that measures others is not to change its way, and a test reaches a small number soon.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn most_pools(mut self, most: u32) -> Self {
+        self.most_pools = Some(most.max(1));
+        self
     }
 
     /// What a port that receives super-frames does with them: `packet:` ports do so, and ports of a switch with members by tc.

@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::egress::Egress;
 use crate::filter::Gate;
@@ -10,7 +10,9 @@ use crate::memory::{CTL_SIZE, Region};
 use crate::sys::net;
 use crate::sys::process_mark::ProcessMark;
 use crate::sys::promiscuous::Promiscuous;
-use ringway_nic::kernel_half::{Config, KRING, Loaded};
+use crate::sys::time;
+use ringway_nic::kernel_half::{Config, KRING, KRING_POOLS, Loaded};
+use ringway_nic::pools;
 
 /// Slots of a ring when the user names no number: two bursts of 1024.
 pub(super) const SLOTS: u32 = 2048;
@@ -50,6 +52,16 @@ impl Core {
     pub(super) fn ctl(&self, ring: u32, at: usize) -> &std::sync::atomic::AtomicU32 {
         let s = self.region.shared();
         s.mem.u32(self.cfg.ctl_ofs as usize + ring as usize * CTL_SIZE + at)
+    }
+
+    /// Whether so many pools of pages wait that calls on live frames take no frame; never where the kernel does not report
+    /// them.
+    pub(super) fn pools_abound(&self) -> bool {
+        let interface = (self.cfg.tx_rings + self.cfg.rx_rings) as usize;
+        let [window, waiting] =
+            KRING_POOLS.map(|at| self.loaded.kstate.u32(interface * KRING + at).load(Relaxed));
+        waiting >= self.cfg.most_pools
+            && pools::abound((window, waiting), self.cfg.most_pools, time::coarse_ns())
     }
 
     /// The kernel's tail of a ring; the client's mapping of it is read-only.

@@ -103,6 +103,7 @@ pub(super) struct Target {
     copy: bool,
     send_only: bool,
     promiscuous: Option<bool>,
+    most_pools: Option<u32>,
 }
 
 impl Target {
@@ -126,8 +127,17 @@ pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOp
         NicRings::Queue(q) => (shape(1, 1, false), q),
         NicRings::Host => (shape(1, cpus(), true), ALL_QUEUES),
     };
-    let (take, copy, send_only) = (options.take.clone(), options.copy, options.send_only);
-    Ok(Target { index, interface, shape, queue, take, copy, send_only, promiscuous: options.promiscuous })
+    Ok(Target {
+        index,
+        interface,
+        shape,
+        queue,
+        take: options.take.clone(),
+        copy: options.copy,
+        send_only: options.send_only,
+        promiscuous: options.promiscuous,
+        most_pools: options.most_pools,
+    })
 }
 
 /// CPUs that may send on the host's behalf.
@@ -220,7 +230,7 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
         bells.join().expect("it does not panic")?;
         links
     })?;
-    let counted = !tracepoints.is_empty();
+    let counted = loaded.prog("taken").is_some();
     attached.append(&mut tracepoints);
     let (promiscuous, unheard) = target.promiscuous(name)?;
     Ok(Core {
@@ -276,46 +286,61 @@ fn links(
 fn config(setup: &Setup, target: &Target, netns: u32) -> Config {
     let layout = &setup.region.shared().layout;
     let rings = (setup.shape.tx_rings, setup.shape.rx_rings);
+    let usual = Config::in_region(layout, setup.lease.first_ring(), setup.shape.slots, rings);
     Config {
         queue: target.queue,
         host: u32::from(setup.shape.host),
         ifindex: target.index,
         netns,
         copy: u32::from(target.copy),
-        ..Config::in_region(layout, setup.lease.first_ring(), setup.shape.slots, rings)
+        most_pools: target.most_pools.unwrap_or(usual.most_pools),
+        ..usual
     }
 }
 
-/// Loads the programs. Where the kernel has BTF, attaches two of them to tracepoints: `taken`, which counts what the interface takes, and
-/// `polled`, if `cfg` has it.
+/// Programs at tracepoints, in the order in which they are tried: some kernels lack a tracepoint, or BTF.
+const TRACED: [&[&str]; 4] =
+    [&["taken", "released", "polled"], &["taken", "released"], &["taken", "polled"], &["taken"]];
+/// The same for host rings.
+const TRACED_HOST: [&[&str]; 1] = [&["released"]];
+
+/// Loads the programs, and attaches the ones that the kernel has tracepoints for. `taken` counts what the interface takes, and
+/// `released` counts pools of pages that wait. `polled` is among them if `cfg` has it.
 fn load(cfg: &mut Config, setup: &Setup) -> Result<(Loaded, Vec<OwnedFd>)> {
     setup.region.shared().need_bpf(&setup.name)?;
-    let region = RegionArray { array: setup.region.as_fd(), bytes: setup.region.bytes() };
-    let load = |progs: &[&str], traced: &[&str], cfg: &Config| -> Result<(Loaded, Vec<OwnedFd>)> {
-        let loaded = Loaded::new(&[progs, traced].concat(), cfg, region, &setup.name)?;
-        let link = |prog: &&str| {
-            let prog = loaded.prog(prog).ok_or(io::ErrorKind::NotFound)?;
-            bpf::raw_tracepoint(prog)
-        };
-        let links = traced.iter().map(link).collect::<io::Result<_>>();
-        let links =
-            links.map_err(|e| Error::io(&setup.name, "attaching a program to a tracepoint failed", e))?;
-        Ok((loaded, links))
-    };
-    if setup.shape.host {
-        return load(&["host_rx", "tx"], &[], cfg);
-    }
-    for (polled, traced) in [(1, &["taken", "polled"][..]), (0, &["taken"])] {
-        if polled > cfg.polled {
+    let (receiver, tries) =
+        if setup.shape.host { ("host_rx", &TRACED_HOST[..]) } else { ("nic_rx", &TRACED[..]) };
+    let wants_polled = cfg.polled == 1;
+    for traced in tries {
+        let polled = traced.contains(&"polled");
+        if polled && !wants_polled {
             continue;
         }
-        cfg.polled = polled;
-        match load(&["nic_rx", "tx"], traced, cfg) {
+        cfg.polled = u32::from(polled);
+        match load_traced(receiver, traced, cfg, setup) {
             Err(e) if e.kind() != ErrorKind::Denied => {}
             loaded => return loaded,
         }
     }
-    load(&["nic_rx", "tx"], &[], cfg)
+    cfg.polled = 0;
+    load_traced(receiver, &[], cfg, setup)
+}
+
+fn load_traced(
+    receiver: &str,
+    traced: &[&str],
+    cfg: &Config,
+    setup: &Setup,
+) -> Result<(Loaded, Vec<OwnedFd>)> {
+    let region = RegionArray { array: setup.region.as_fd(), bytes: setup.region.bytes() };
+    let loaded = Loaded::new(&[&[receiver, "tx"], traced].concat(), cfg, region, &setup.name)?;
+    let link = |prog: &&str| {
+        let prog = loaded.prog(prog).ok_or(io::ErrorKind::NotFound)?;
+        bpf::raw_tracepoint(prog)
+    };
+    let links = traced.iter().map(link).collect::<io::Result<_>>();
+    let links = links.map_err(|e| Error::io(&setup.name, "attaching a program to a tracepoint failed", e))?;
+    Ok((loaded, links))
 }
 
 /// Tells the tx program its interface.

@@ -1,6 +1,7 @@
 //! Each program is loaded by the verifier and run by BPF_PROG_RUN on crafted frames and crafted rings.
 
 mod polls;
+mod pools;
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;

@@ -28,7 +28,8 @@ pub(super) const SMALL: u32 = 17;
 const SETTLE_NS: u64 = 100_000_000;
 
 /// How long the first frames of one way wait for the last ones of the other, if those left within [`SETTLE_NS`]. A veth
-/// that receives both may hold live frames back to the end of its poll and pass socket buffers on at once.
+/// that receives both may hold live frames back to the end of its poll and pass socket buffers on at once. Also
+/// how long a sync waits that has no other way while too many pools of pages wait.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Frames put up for AF_XDP at once, when live frames are no way.
@@ -94,8 +95,8 @@ impl EbpfTx {
         at
     }
 
-    /// Sends the plain slots up to `end` as live frames.
-    fn send_live(&mut self, ring: &RingView, end: u32) -> Result<()> {
+    /// Sends the plain slots up to `end` as live frames. False when too many pools of pages wait: then so do the frames.
+    fn send_live(&mut self, ring: &RingView, end: u32) -> Result<bool> {
         let core = &self.core;
         self.generation = self.generation.wrapping_add(1);
         core.ctl(self.ring, ctl::START).store(self.sent, Relaxed);
@@ -114,6 +115,10 @@ impl EbpfTx {
             ran.map_err(|e| core.run_failed(e))?;
             let at = handshake::observe(core.tail(self.ring));
             let moved = if at < ring.num() { ring.dist(self.sent, at) } else { 0 };
+            if moved == 0 && core.pools_abound() {
+                core.check_taken()?;
+                return Ok(false);
+            }
             if moved == 0 || moved > left {
                 stalled += 1;
                 if stalled > 3 {
@@ -125,11 +130,11 @@ impl EbpfTx {
             }
             self.sent = at;
         }
-        core.check_taken()
+        core.check_taken().map(|()| true)
     }
 
     /// Whether a burst of `want` frames goes by AF_XDP. After a frame of several slots all do for a while, so that the
-    /// ways do not alternate.
+    /// ways do not alternate. All do while too many pools of pages wait.
     fn goes_small(&mut self, want: u32, now: u64) -> bool {
         if want >= SMALL {
             self.large_ns = now;
@@ -137,7 +142,7 @@ impl EbpfTx {
         let chains = self.chain_ns > self.live_ns && now.saturating_sub(self.chain_ns) < SETTLE_NS;
         let calm = now.saturating_sub(self.large_ns) >= SETTLE_NS;
         let usable = self.small.usable(&self.core, now);
-        usable && (chains || (calm && want < SMALL) || self.small.alone())
+        usable && (chains || (calm && want < SMALL) || self.small.alone() || self.core.pools_abound())
     }
 
     /// Before frames go by AF_XDP: lets live frames that left just before arrive. Returns the time to note.
@@ -239,7 +244,10 @@ impl TxSync for EbpfTx {
                 }
                 _ => {
                     self.live_ns = self.leave_small(now);
-                    self.send_live(ring, end).map(|()| true)?
+                    if self.core.pools_abound() {
+                        std::thread::sleep(PAUSE);
+                    }
+                    self.send_live(ring, end)?
                 }
             };
             if !went_on {
