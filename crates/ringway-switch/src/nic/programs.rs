@@ -131,8 +131,8 @@ impl Switch {
         bpffs::pin(link.as_fd(), &pin).map_err(failed)
     }
 
-    /// Sees pools of pages wait from now on, by a program of this version. The kernel's next look makes up for those that a
-    /// change of programs misses.
+    /// Sees pools of pages wait from now on, by a program of this version. A change of programs misses a few looks of the kernel,
+    /// which looks again a second later.
     pub(super) fn watch_pools(&self, shared: &Shared, generation: u32, on: &str) -> Result<()> {
         let failed = |e| {
             Error::io(on, "attaching the program that sees pools of pages wait failed", e)
