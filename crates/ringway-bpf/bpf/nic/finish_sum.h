@@ -8,6 +8,19 @@
 #pragma once
 #include "switch/vlan/rules.h"
 
+/* Whether the checksum of a frame was left to be done. Not a function of its own: with the usual mitigations of AMD's processors (Safe
+ * RET) the return from one takes some 40 cycles, a third of what a frame costs. */
+static __always_inline int has_unfinished_sum(struct xdp_md *ctx)
+{
+	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct l4 l;
+
+	if (!find_sum(pkt, end, &l) || l.field > 0xff)
+		return 0;
+	void *field = pkt + l.field;
+	return field + 2 <= end && *(__u16 *)field == fold(l.sum);
+}
+
 /* Finishes the checksum of a frame if that was left to be done. Returns -1 when it was and can't be: not all of the frame is in
  * one piece. */
 __noinline int finish_sum(struct xdp_md *ctx)

@@ -151,7 +151,7 @@ static __always_inline int enter_from_wire(struct xdp_md *ctx)
 	if (redirect_to_nic(dest) != XDP_REDIRECT)
 		return slow_wire(ctx, dest, len);
 	cpu->copies++;
-	if (nic.software && finish_sum(ctx)) {
+	if (nic.software && has_unfinished_sum(ctx) && finish_sum(ctx)) {
 		count_withheld(dest, BAD_OFFLOAD);
 		return count_lost(cpu, BAD_OFFLOAD);
 	}
