@@ -121,7 +121,10 @@ fn members_that_join_are_timed_like_the_others(way: Way) {
     assert!(!r1_counts(&bed, &control, &stages));
     router.remove_member("r1").unwrap();
     stages.watch(10 * LIMIT);
-    assert_eq!(follow(&mut control, &|| ()), 2, "a step for each member");
+    assert!(!stages.are_timed() && stages.are_exchanged());
+    assert!(control.follow_stages().unwrap() && stages.are_timed() && !stages.are_exchanged());
+    assert_eq!(follow(&mut control, &|| ()), 1, "a step for each member");
+    assert!(stages.are_exchanged());
     bed.inside(|| join(&router, "r1", way));
     assert!(r1_counts(&bed, &control, &stages), "it joined as one that is timed");
     // Another control process has programs as they are wanted, too.
@@ -143,7 +146,7 @@ fn programs_of_tables_that_were_not_published_are_not_exchanged() {
     assert!(!control.follow_stages().unwrap() && !stages.are_timed());
     control.heartbeat(true).unwrap();
     control.publish(&mut Pulse::none()).unwrap();
-    assert!(stages.are_timed());
+    assert!(stages.are_timed() && stages.are_exchanged());
 }
 
 #[test]

@@ -15,9 +15,10 @@ enum stage { PREROUTING, ROUTING, POSTROUTING, STAGES };
 /* Before what CPUs count, in a place of the same size. Programs do not read it. */
 struct stage_lease {
 	__u64 until; /* of the monotonic clock, in ns: who watches moves it on again and again */
-	__u64 timed; /* by the control process: 1 while members have programs of the build with stages */
+	__u64 timed; /* by the control process: 1 while members get programs of the build with stages */
 	__u64 tables; /* the number of a map that the control process has: another version does not know of stages */
-	__u64 unused[5];
+	__u64 exchanged; /* by the control process: 1 while all members have the programs that `timed` says */
+	__u64 unused[4];
 };
 
 /* One for each CPU. Programs run with softirqs off, so each has a single writer. */

@@ -54,6 +54,7 @@ impl Control {
             pulse.beat();
             self.exchange_program(loaded)?;
         }
+        self.stages.set_exchanged();
         if tables.exists() {
             fs::rename(&tables, &old).map_err(io)?;
         }
@@ -80,12 +81,14 @@ impl Control {
             self.stages.set_timed(wanted); // for those that join from now on
             *behind = members.iter().map(|m| m.name.clone()).collect();
         }
-        let Some(name) = behind.pop() else { return Ok(false) };
+        let name = behind.pop();
         let more = !behind.is_empty();
-        let member = members.iter().find(|m| m.name == name);
+        let member = members.iter().find(|m| Some(&m.name) == name.as_ref());
         let exchanged = member.map_or(Ok(()), |member| self.exchange_programs(member, wanted));
-        if exchanged.is_err() {
-            self.behind.iter_mut().for_each(|behind| behind.insert(0, name.clone()));
+        match (&exchanged, &mut self.behind, name) {
+            (Err(_), Some(behind), Some(name)) => behind.insert(0, name),
+            _ if !more => self.stages.set_exchanged(),
+            _ => {}
         }
         exchanged.map(|()| more)
     }

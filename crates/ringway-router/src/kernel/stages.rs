@@ -4,7 +4,7 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
 use libbpf_rs::{MapCore, MapHandle};
@@ -47,10 +47,16 @@ impl Stages {
         self.page.u64(stage_lease::UNTIL).fetch_max(monotonic_ns().saturating_add(time), Relaxed);
     }
 
-    /// Whether the programs of members time their stages, or do so in a moment.
+    /// Whether the programs of members are to time their stages. They do so when they [are exchanged](Self::are_exchanged).
     #[must_use]
     pub fn are_timed(&self) -> bool {
-        self.page.u64(stage_lease::TIMED).load(Relaxed) != 0
+        self.page.u64(stage_lease::TIMED).load(Acquire) != 0
+    }
+
+    /// Whether all members have the programs that [`are_timed`](Self::are_timed) says. A control process of an earlier version never says so.
+    #[must_use]
+    pub fn are_exchanged(&self) -> bool {
+        self.page.u64(stage_lease::EXCHANGED).load(Acquire) != 0
     }
 
     /// What the stages cost so far, in nanoseconds: of all members that there are and were. A batch is one run of a program, and has one
@@ -78,9 +84,15 @@ impl Stages {
         monotonic_ns() < self.page.u64(stage_lease::UNTIL).load(Relaxed)
     }
 
-    /// Says which programs members have, and are to have that join.
+    /// Says which programs members are to have, also members that join. Some have others still.
     pub(super) fn set_timed(&self, timed: bool) {
-        self.page.u64(stage_lease::TIMED).store(timed.into(), Relaxed);
+        self.page.u64(stage_lease::EXCHANGED).store(0, Relaxed);
+        self.page.u64(stage_lease::TIMED).store(timed.into(), Release);
+    }
+
+    /// Says that all members have them.
+    pub(super) fn set_exchanged(&self) {
+        self.page.u64(stage_lease::EXCHANGED).store(1, Release);
     }
 
     /// Whether the process that published these tables looks whether somebody watches.
