@@ -1,10 +1,10 @@
-//! The columns of the table of ports: what they are called, how wide they are, which of them fit.
+//! The columns of the table: what they are called, how wide they are, which of them fit.
 
 use std::cmp::Ordering;
 
-use ringway_watch::ports::Change;
 use ringway_watch::rates::Rates;
 
+use super::row::Row;
 use crate::units::short;
 
 /// A column of the table.
@@ -98,14 +98,14 @@ impl Column {
         (columns, NAME.min(width) + more)
     }
 
-    /// What the column says of a port; `-` for what is not known yet.
-    pub(super) fn text(self, row: &Change<'_>) -> String {
+    /// What the column says of a row; `-` for what is not known yet, or not counted.
+    pub(super) fn text(self, row: &Row<'_>) -> String {
         let known = |n: Option<f64>| n.map_or_else(|| "-".into(), short);
         match self {
-            Port => row.port.key.name.clone(),
-            Pid => row.port.key.pid.to_string(),
-            Owner => row.port.owner.as_ref().map_or_else(|| "-".into(), |o| shorten(&o.command, OWNER)),
-            Dropped => short(row.dropped as f64),
+            Port => row.name(),
+            Pid => row.pid().map_or_else(|| "-".into(), |pid| pid.to_string()),
+            Owner => row.owner().map_or_else(|| "-".into(), |o| shorten(&o.command, OWNER)),
+            Dropped => short(row.dropped() as f64),
             Busy | Cpu => self.value(row).map_or_else(|| "-".into(), percent),
             _ => known(self.value(row)),
         }
@@ -117,33 +117,35 @@ impl Column {
     }
 
     /// The number behind the text.
-    fn value(self, row: &Change<'_>) -> Option<f64> {
-        let of = |r: Option<Rates>, pick: fn(Rates) -> f64| r.map(pick);
+    fn value(self, row: &Row<'_>) -> Option<f64> {
+        let rx = |pick: fn(Rates) -> f64| row.port()?.rx.map(pick);
+        let tx = |pick: fn(Rates) -> f64| row.port()?.tx.map(pick);
+        let both = |pick: fn(Rates) -> f64| row.port()?.both.map(pick);
         match self {
             Port | Owner => None,
-            Pid => Some(row.port.key.pid.into()),
-            RxPps => of(row.rx, |r| r.pps),
-            RxBits => of(row.rx, |r| r.bps),
-            RxWire => of(row.rx, |r| r.wire_bps),
-            TxPps => of(row.tx, |r| r.pps),
-            TxBits => of(row.tx, |r| r.bps),
-            TxWire => of(row.tx, |r| r.wire_bps),
-            Drops => of(row.both, |r| r.drops),
-            Dropped => Some(row.dropped as f64),
-            PerSync => of(row.both, |r| r.per_sync),
-            Busy => of(row.both, |r| r.busy),
-            Cpu => row.cpus,
+            Pid => row.pid().map(f64::from),
+            RxPps => row.rx_pps(),
+            RxBits => rx(|r| r.bps),
+            RxWire => rx(|r| r.wire_bps),
+            TxPps => row.tx_pps(),
+            TxBits => tx(|r| r.bps),
+            TxWire => tx(|r| r.wire_bps),
+            Drops => row.drops(),
+            Dropped => Some(row.dropped() as f64),
+            PerSync => both(|r| r.per_sync),
+            Busy => both(|r| r.busy),
+            Cpu => row.cpus(),
         }
     }
 
     /// Names from a to z, numbers from the largest down; what is equal stays in the order of names.
-    pub(super) fn order(self, a: &Change<'_>, b: &Change<'_>) -> Ordering {
-        let by_name = || (&a.port.key.name, a.port.key.pid).cmp(&(&b.port.key.name, b.port.key.pid));
+    pub(super) fn order(self, a: &Row<'_>, b: &Row<'_>) -> Ordering {
+        let by_name = || (a.name(), a.pid()).cmp(&(b.name(), b.pid()));
         match self {
             Port => by_name(),
-            Pid => a.port.key.pid.cmp(&b.port.key.pid).then_with(by_name),
+            Pid => a.pid().cmp(&b.pid()).then_with(by_name),
             _ => {
-                let value = |r: &Change<'_>| self.value(r).unwrap_or(-1.0);
+                let value = |r: &Row<'_>| self.value(r).unwrap_or(-1.0);
                 value(b).total_cmp(&value(a)).then_with(by_name)
             }
         }

@@ -124,8 +124,13 @@ fn drops(seconds: f64, (label, side, before, base): Direction<'_>) -> Vec<Line> 
 
 /// `rx ring_full 12.0k/s, 3.40M in all`.
 pub(super) fn drop_text(label: &str, why: DropReason, rate: Option<f64>, total: u64) -> String {
+    total_text(&format!("{label} {}", why.name()), rate, total)
+}
+
+/// `forwarded 12.0k/s, 3.40M in all`.
+pub(super) fn total_text(what: &str, rate: Option<f64>, total: u64) -> String {
     let rate = rate.map_or_else(|| "-".into(), short);
-    format!("{label} {} {rate}/s, {} in all", why.name(), short(total as f64))
+    format!("{what} {rate}/s, {} in all", short(total as f64))
 }
 
 /// Breaks text that is too long between words; what follows is indented. Rows of a table are left as they are.
@@ -168,13 +173,13 @@ mod tests {
         let reading =
             |s: u64, rx| Reading { time_ns: s * 1_000_000_000, ports: vec![port("pipe:x}1", 77, rx, none)] };
         state.add(reading(1, counters(1000, 60_000, (10, 10), 5)));
-        let first = text(&state.rows()[0], 80);
+        let first = text(state.rows()[0].port().unwrap(), 80);
         assert!(first.iter().any(|l| {
             l.starts_with("rx0        -      -      -     -      -    -     12/1023      5 5 ring_full")
         }));
         state.add(reading(3, counters(3000, 180_000, (30, 20), 2005)));
         let rows = state.rows();
-        let all = lines(&rows[0], 80, "opened");
+        let all = lines(rows[0].port().unwrap(), 80, "opened");
         let text: Vec<&str> = all.iter().map(|l| l.text.as_str()).collect();
         assert_eq!(
             text,
@@ -192,7 +197,10 @@ mod tests {
         assert_eq!(all[6].kind, Kind::Alarm);
         state.key(ratatui::crossterm::event::KeyCode::Char('r').into());
         let rows = state.rows();
-        assert_eq!(lines(&rows[0], 80, "reset").last().unwrap().text, "no frame was dropped since reset");
+        assert_eq!(
+            lines(rows[0].port().unwrap(), 80, "reset").last().unwrap().text,
+            "no frame was dropped since reset"
+        );
     }
 
     #[test]

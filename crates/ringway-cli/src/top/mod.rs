@@ -1,8 +1,11 @@
-//! `ringway top`: what all open ports of this machine do now.
+//! `ringway top`: what all open ports of this machine do now, and routers in the kernel.
 
+mod about;
 mod columns;
 mod detail;
 mod object;
+mod routers;
+mod row;
 #[cfg(test)]
 mod samples;
 mod stages;
@@ -15,7 +18,6 @@ use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event};
 use ringway_engine::Signals;
-use ringway_watch::ports::Reading;
 
 use crate::console::note;
 use crate::errors;
@@ -23,10 +25,11 @@ use crate::failure::Failure;
 use crate::options::Json;
 use crate::screen::{self, Screen};
 use crate::stop;
+use row::{Look, Row};
 use stages::{Shown, Watcher};
 use state::{State, Wish};
 
-/// Watch the rates of all open ports
+/// Watch the rates of all open ports, and of routers in the kernel
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("json", |json| json.requires("once")))]
 pub(crate) struct Args {
@@ -39,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long)]
     once: bool,
 
-    /// Show what stages of the port's switch or router cost, by their own counters; key c does so, too
+    /// Show what stages of the port's switch or of the router cost, by their own counters; key c does so, too
     #[arg(long)]
     stages: bool,
 
@@ -48,7 +51,7 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-It shows the ports that you may see: root sees its own. Press ? for keys and for the meaning of the columns.
+It shows the ports that you may see: root sees its own, and routers. Press ? for keys and for the meaning of the columns.
 
   RX, TX   frames a second given to the program and sent; bits a second of frames without FCS, and on the wire,
            with 24 bytes of FCS, preamble and gap a frame
@@ -58,8 +61,10 @@ It shows the ports that you may see: root sees its own. Press ? for keys and for
   OWNER    the program that has the port open, on wide terminals
   FILL     slots in use after the last sync, of those that can be
 
---stages shows ticks and nanoseconds of a packet for each stage of the selected port's switch, and of `ringway router run` in
-its process; with --once of all ports. These paths count while top watches, and end two seconds after it.
+A router in the kernel is a row, such as router=r0: RX is what came in by its members, TX what it forwarded.
+
+--stages shows ticks and nanoseconds of a packet for each stage of the selected port's switch, of `ringway router run` in its
+process, or of the selected router; with --once of all. These paths count while top watches, and end two seconds after it.
 
 Examples:
   ringway top
@@ -79,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.stages {
         state.stages = Shown::Starting;
     }
-    state.add(Reading::now());
+    state.add(Look::now());
     if args.once {
         once(&mut state, &signals);
         if args.json.console().json {
@@ -101,14 +106,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn once(state: &mut State, signals: &Signals) {
     let mut watcher = Watcher::default();
     if state.wants_stages() {
-        watcher.follow(state.rows().iter().map(|row| &row.port.key));
+        watcher.follow(state.rows().iter().map(Row::id));
     }
     let end = Instant::now() + state.interval;
     while !signals.stopped() && Instant::now() < end {
         signals.rest(end.saturating_duration_since(Instant::now()).min(POLL));
         watcher.prolong();
     }
-    state.add(Reading::now());
+    state.add(Look::now());
     if state.wants_stages() {
         state.stages = Shown::Read(watcher.read());
     }
@@ -124,13 +129,13 @@ fn watch(screen: &mut Screen, state: &mut State, signals: &Signals) -> io::Resul
         match wait(state, next, &mut watcher, signals)? {
             Wish::Quit => return Ok(()),
             Wish::Resume => {
-                state.resume(Reading::now());
+                state.resume(Look::now());
                 next = Instant::now() + state.interval.min(FIRST);
             }
             Wish::Draw => next = next.min(Instant::now() + state.interval),
             Wish::Nothing if signals.stopped() => {}
             Wish::Nothing => {
-                state.add(Reading::now());
+                state.add(Look::now());
                 if state.wants_stages() {
                     let changed = follow(&mut watcher, state);
                     state.stages = if changed { Shown::Starting } else { Shown::Read(watcher.read()) };
@@ -148,7 +153,7 @@ fn follow(watcher: &mut Watcher, state: &State) -> bool {
         watcher.leave();
         return false;
     }
-    watcher.follow(state.selected().into_iter())
+    watcher.follow(state.selected().cloned().into_iter())
 }
 
 /// Shows the state.

@@ -4,16 +4,23 @@ use ringway_watch::ports::Change;
 use ringway_watch::rates::Rates;
 use serde_json::{Value, json};
 
+use super::row::Row;
 use super::stages::Shown;
 use super::state::State;
 use crate::stage_costs::Costs;
 
-/// Each port with its rates, and each path with what its stages cost, when that was asked for.
+/// Each port and router with its rates, and each path with what its stages cost, when that was asked for.
 pub(super) fn page(state: &State) -> Value {
     let rows = state.rows();
-    let seconds = rows.first().map_or(0.0, |row| row.seconds);
+    let (mut ports, mut routers) = (Vec::new(), Vec::new());
+    for row in &rows {
+        match row {
+            Row::Port(change) => ports.push(port(change)),
+            Row::Router(_) => routers.push(router(row)),
+        }
+    }
     let mut object =
-        json!({ "command": "top", "seconds": seconds, "ports": rows.iter().map(port).collect::<Vec<_>>() });
+        json!({ "command": "top", "seconds": state.seconds(), "ports": ports, "routers": routers });
     if let Shown::Read(found) = &state.stages {
         object["stages"] = found.iter().flatten().map(Costs::json).collect();
     }
@@ -31,6 +38,19 @@ fn port(row: &Change<'_>) -> Value {
         "dropped": row.dropped,
         "rx": row.rx.map(rates),
         "tx": row.tx.map(rates),
+    })
+}
+
+fn router(row: &Row<'_>) -> Value {
+    json!({
+        "target": row.name(),
+        "pid": row.pid(),
+        "owner": row.owner().map(|process| &process.command),
+        "cpus": row.cpus(),
+        "dropped": row.dropped(),
+        "received_pps": row.rx_pps(),
+        "forwarded_pps": row.tx_pps(),
+        "dropped_pps": row.drops(),
     })
 }
 

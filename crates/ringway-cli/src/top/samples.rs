@@ -1,9 +1,13 @@
-//! Ports and counters for tests.
+//! Ports, routers and counters for tests.
 
 use std::time::{Duration, SystemTime};
 
 use ringway::{Counters, DropReason};
-use ringway_watch::ports::{Key, Port, Process, Ring, Side};
+use ringway_router::kernel::Outcome;
+use ringway_watch::ports::{Key, Port, Process, Reading, Ring, Side};
+
+use super::routers::Router;
+use super::row::Look;
 
 /// Counters of frames that left, their bytes, syncs and busy syncs, and drops for want of room.
 pub(super) fn counters(frames: u64, bytes: u64, syncs: (u64, u64), full: u64) -> Counters {
@@ -26,4 +30,19 @@ pub(super) fn port(name: &str, pid: u32, rx: Counters, tx: Counters) -> Port {
             "77 (forwarder) S 1 77 77 0 -1 4194560 9 8 7 6 0 3 2 1 20 0 1 0 4711 1000 50 max",
         ),
     }
+}
+
+/// A look at so many seconds at an idle port `null:` and a router with a process, which forwarded and dropped so many packets.
+pub(super) fn look(s: u64, forwarded: u64, dropped: u64) -> Look {
+    let none = Counters::default();
+    let counts = [(Outcome::Forwarded, forwarded), (Outcome::Local, 1), (Outcome::BadChecksum, dropped)];
+    let router = Router {
+        name: "r0".into(),
+        pid: Some(77),
+        owner: port("", 77, none, none).owner,
+        members: vec!["eth0 by xdp".into(), "eth1 by tc".into()],
+        counts: counts.into_iter().collect(),
+    };
+    let ports = Reading { time_ns: s * 1_000_000_000, ports: vec![port("null:", 1, none, none)] };
+    Look { ports, routers: vec![router] }
 }

@@ -1,19 +1,24 @@
-//! What the stages of a port's data paths cost: of its switch, and of the router in its process. They count while this watches.
+//! What the stages of data paths cost: of a port's switch, of the router in its process, and of a router in the kernel. They count while
+//! this watches.
 
 use std::time::Instant;
 
 use ringway::ErrorKind;
 use ringway::switch::switches;
 use ringway_model::time::Clock;
-use ringway_watch::ports::Key;
 use ringway_watch::stages::{StageCounts, Target, Watch};
 
 use super::detail::{Kind, Line, line};
+use super::row::Id;
 use crate::stage_costs::{Costs, RENEWAL, number, obstacle};
 use crate::units::short;
 
-/// The paths that a port may belong to.
-pub(super) fn targets(key: &Key, switches: &[String]) -> Vec<Target> {
+/// The paths that a port may belong to, or a router.
+pub(super) fn targets(id: &Id, switches: &[String]) -> Vec<Target> {
+    let key = match id {
+        Id::Port(key) => key,
+        Id::Router(name) => return vec![Target::Router(name.clone())],
+    };
     let switch = key.name.split_once(':').map(|(switch, _)| switch);
     let switch = switch.filter(|name| switches.iter().any(|there| there == name));
     switch.map(|name| Target::Switch(name.to_owned())).into_iter().chain([Target::Process(key.pid)]).collect()
@@ -61,11 +66,11 @@ enum Counting {
 }
 
 impl Watcher {
-    /// Watches the paths of these ports, and no others. True when they are other ones than before.
-    pub(super) fn follow<'a>(&mut self, ports: impl Iterator<Item = &'a Key>) -> bool {
+    /// Watches the paths of these ports and routers, and no others. True when they are other ones than before.
+    pub(super) fn follow(&mut self, rows: impl Iterator<Item = Id>) -> bool {
         let there = switches();
         let mut wanted: Vec<Target> = Vec::new();
-        for target in ports.flat_map(|key| targets(key, &there)) {
+        for target in rows.flat_map(|id| targets(&id, &there)) {
             if !wanted.contains(&target) {
                 wanted.push(target);
             }
@@ -148,7 +153,7 @@ pub(super) fn lines(shown: &Shown) -> Vec<Line> {
         Shown::Off => Vec::new(),
         Shown::Starting => vec![line(Kind::Plain, "stages: counted from now")],
         Shown::Read(all) if all.is_empty() => {
-            let text = "no stages: ports of switches and of ringway router run have them";
+            let text = "no stages: routers, and ports of switches and of ringway router run have them";
             vec![line(Kind::Plain, text)]
         }
         Shown::Read(all) => all.iter().flat_map(about).collect(),
@@ -197,14 +202,15 @@ mod tests {
     }
 
     #[test]
-    fn a_port_has_a_switch_or_a_process() {
-        let key = |name| port(name, 7, Counters::default(), Counters::default()).key;
+    fn a_row_has_a_switch_a_router_or_a_process() {
+        let key = |name| Id::Port(port(name, 7, Counters::default(), Counters::default()).key);
         let there = ["vale0".to_owned()];
         let process = Target::Process(7);
         assert_eq!(targets(&key("vale0:a"), &there), [Target::Switch("vale0".into()), process.clone()]);
         for name in ["vale1:a", "pcap:vale0:a", "vale0", "null:"] {
             assert_eq!(targets(&key(name), &there), vec![process.clone()], "{name}");
         }
+        assert_eq!(targets(&Id::Router("r0".into()), &there), [Target::Router("r0".into())]);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ringway_watch::ports::{Change, Key, Reading, changes};
 
 use super::columns::Column;
+use super::row::{Id, Look, Row, rows};
 use super::stages::Shown;
 
 /// Intervals that `+` and `-` step through, in ms.
@@ -17,9 +17,9 @@ const MESSAGE_READINGS: u32 = 3;
 /// What the screen shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Page {
-    /// All ports, and below them what there is to say about the selected one.
+    /// All ports and routers, and below them what there is to say about the selected one.
     Ports,
-    /// The selected port alone.
+    /// The selected one alone.
     Port,
     Help,
 }
@@ -37,10 +37,10 @@ pub(super) enum Wish {
 
 #[derive(Debug)]
 pub(super) struct State {
-    last: Option<Reading>,
-    before: Option<Reading>,
-    /// Totals count from here; ports that it lacks, from their opening.
-    baseline: Reading,
+    last: Option<Look>,
+    before: Option<Look>,
+    /// Totals count from here; what it lacks, from its beginning.
+    baseline: Look,
     pub(super) page: Page,
     pub(super) interval: Duration,
     pub(super) paused: bool,
@@ -48,13 +48,13 @@ pub(super) struct State {
     pub(super) wire: bool,
     pub(super) sort: Column,
     pub(super) inverted: bool,
-    selected: Option<Key>,
-    /// Where the selected port was in the table when it was last there.
+    selected: Option<Id>,
+    /// Where the selected row was in the table when it was last there.
     place: usize,
     /// First line shown of a port's page or of the help.
     pub(super) scroll: usize,
     message: Option<(String, u32)>,
-    /// What stages cost: of the paths of the selected port, or with `--once` of all ports.
+    /// What stages cost: of the paths of the selected row, or with `--once` of all rows.
     pub(super) stages: Shown,
 }
 
@@ -63,7 +63,7 @@ impl State {
         Self {
             last: None,
             before: None,
-            baseline: Reading::default(),
+            baseline: Look::default(),
             page: Page::Ports,
             interval,
             paused: false,
@@ -78,16 +78,16 @@ impl State {
         }
     }
 
-    /// Takes a new reading.
-    pub(super) fn add(&mut self, reading: Reading) {
-        self.before = self.last.replace(reading);
+    /// Takes a new look.
+    pub(super) fn add(&mut self, look: impl Into<Look>) {
+        self.before = self.last.replace(look.into());
         self.message = self.message.take().filter(|m| m.1 > 1).map(|(text, left)| (text, left - 1));
         self.tell_closed();
         self.settle();
     }
 
-    /// The selected port.
-    pub(super) fn selected(&self) -> Option<&Key> {
+    /// The selected port or router.
+    pub(super) fn selected(&self) -> Option<&Id> {
         self.selected.as_ref()
     }
 
@@ -96,9 +96,9 @@ impl State {
         !self.paused && !matches!(self.stages, Shown::Off)
     }
 
-    /// Measures on from a new reading without showing rates over the time in between.
-    pub(super) fn resume(&mut self, reading: Reading) {
-        self.last = Some(reading);
+    /// Measures on from a new look without showing rates over the time in between.
+    pub(super) fn resume(&mut self, look: impl Into<Look>) {
+        self.last = Some(look.into());
         self.before = None;
         self.begin_stages();
         self.settle();
@@ -106,12 +106,9 @@ impl State {
 
     fn tell_closed(&mut self) {
         let (Some(last), Some(before)) = (&self.last, &self.before) else { return };
-        let gone: Vec<&Key> =
-            before.ports.iter().map(|p| &p.key).filter(|k| last.port(k).is_none()).collect();
-        if let [first, others @ ..] = &gone[..] {
+        if let [first, others @ ..] = &last.gone_since(before)[..] {
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-            self.message =
-                Some((format!("closed: {} (pid {}){more}", first.name, first.pid), MESSAGE_READINGS));
+            self.message = Some((format!("closed: {first}{more}"), MESSAGE_READINGS));
         }
     }
 
@@ -122,30 +119,36 @@ impl State {
 
     /// Whether totals count from a reset.
     pub(super) fn was_reset(&self) -> bool {
-        self.baseline.time_ns != 0
+        self.baseline.ports.time_ns != 0
     }
 
-    /// The ports in order.
-    pub(super) fn rows(&self) -> Vec<Change<'_>> {
+    /// The ports and routers in order.
+    pub(super) fn rows(&self) -> Vec<Row<'_>> {
         let Some(last) = &self.last else { return Vec::new() };
-        let mut rows = changes(last, self.before.as_ref(), &self.baseline);
-        rows.sort_by(|a, b| {
+        let mut all = rows(last, self.before.as_ref(), &self.baseline);
+        all.sort_by(|a, b| {
             let order = self.sort.order(a, b);
             if self.inverted { order.reverse() } else { order }
         });
-        rows
+        all
     }
 
-    /// Where the selected port is in `rows`.
-    pub(super) fn place(&self, rows: &[Change<'_>]) -> usize {
-        rows.iter().position(|r| Some(&r.port.key) == self.selected.as_ref()).unwrap_or(0)
+    /// Between the last two looks; 0 without an earlier one.
+    pub(super) fn seconds(&self) -> f64 {
+        let looks = self.last.as_ref().zip(self.before.as_ref());
+        looks.map_or(0.0, |(last, before)| last.ports.seconds_since(&before.ports))
     }
 
-    /// Selects the port at `place`, or the last one.
+    /// Where the selected row is in `rows`.
+    pub(super) fn place(&self, rows: &[Row<'_>]) -> usize {
+        rows.iter().position(|r| Some(r.id()) == self.selected).unwrap_or(0)
+    }
+
+    /// Selects the row at `place`, or the last one.
     fn select(&mut self, place: usize) {
         let rows = self.rows();
         let place = place.min(rows.len().saturating_sub(1));
-        let key = rows.get(place).map(|r| r.port.key.clone());
+        let key = rows.get(place).map(Row::id);
         if key != self.selected {
             self.scroll = 0;
             self.begin_stages();
@@ -153,10 +156,10 @@ impl State {
         (self.selected, self.place) = (key, place);
     }
 
-    /// After the table changed: the selected port stays selected, or the one that is now in its place is.
+    /// After the table changed: what is selected stays so, or what is now in its place is.
     fn settle(&mut self) {
         let rows = self.rows();
-        let found = rows.iter().position(|r| Some(&r.port.key) == self.selected.as_ref());
+        let found = rows.iter().position(|r| Some(r.id()) == self.selected);
         let gone = self.selected.is_some() && found.is_none();
         if gone && self.page == Page::Port {
             self.page = Page::Ports;
@@ -251,6 +254,7 @@ fn step(
 #[cfg(test)]
 mod tests {
     use ringway::Counters;
+    use ringway_watch::ports::Reading;
 
     use super::*;
     use crate::top::samples::{counters, port};
@@ -263,12 +267,12 @@ mod tests {
         Reading { time_ns: s * 1_000_000_000, ports: ports.collect() }
     }
 
-    fn names(state: &State) -> Vec<&str> {
-        state.rows().iter().map(|r| r.port.key.name.as_str()).collect()
+    fn names(state: &State) -> Vec<String> {
+        state.rows().iter().map(Row::name).collect()
     }
 
     fn selected(state: &State) -> String {
-        state.rows()[state.place(&state.rows())].port.key.name.clone()
+        state.rows()[state.place(&state.rows())].name()
     }
 
     fn press(state: &mut State, keys: &str) -> Wish {
@@ -284,7 +288,7 @@ mod tests {
         press(&mut state, "i");
         assert_eq!(names(&state), ["c", "b", "a"]);
         press(&mut state, "ss");
-        assert_eq!((state.sort, names(&state)), (Column::RxPps, vec!["b", "a", "c"]));
+        assert_eq!((state.sort, names(&state)), (Column::RxPps, ["b", "a", "c"].map(String::from).into()));
         press(&mut state, "SSS");
         assert_eq!((state.sort, selected(&state).as_str()), (Column::Cpu, "a"), "what is selected stays so");
     }
@@ -301,7 +305,7 @@ mod tests {
         assert_eq!(state.message(), Some("closed: b (pid 2) and 1 more"));
         state.add(reading(3, &[("a", 30), ("z", 1)]));
         let rows = state.rows();
-        assert_eq!((rows[0].rx.map(|r| r.pps), rows[1].rx), (Some(20.0), None), "no rate at first sight");
+        assert_eq!((rows[0].rx_pps(), rows[1].rx_pps()), (Some(20.0), None), "no rate at first sight");
         for s in 4..6 {
             state.add(reading(s, &[]));
         }
@@ -319,17 +323,17 @@ mod tests {
         let mut again = reading(2, &[("a", 5)]);
         again.ports[0].key.opened += Duration::from_secs(1);
         state.add(again);
-        assert_eq!((state.rows()[0].rx, state.message()), (None, Some("closed: a (pid 1)")));
+        assert_eq!((state.rows()[0].rx_pps(), state.message()), (None, Some("closed: a (pid 1)")));
     }
 
     #[test]
     fn totals_count_from_a_reset() {
         let mut state = State::new(Duration::from_secs(1));
         state.add(reading(1, &[("a", 1000)]));
-        assert_eq!((state.rows()[0].dropped, state.was_reset()), (100, false));
+        assert_eq!((state.rows()[0].dropped(), state.was_reset()), (100, false));
         press(&mut state, "r");
         state.add(reading(2, &[("a", 1200), ("b", 70)]));
-        let dropped: Vec<u64> = state.rows().iter().map(|r| r.dropped).collect();
+        let dropped: Vec<u64> = state.rows().iter().map(Row::dropped).collect();
         assert_eq!((dropped, state.was_reset()), (vec![20, 7], true), "of ports opened later all counts");
     }
 
@@ -337,7 +341,7 @@ mod tests {
     fn stages_are_of_the_selected_port() {
         let mut state = State::new(Duration::from_secs(1));
         state.add(reading(1, &[("a", 0), ("b", 0)]));
-        assert_eq!((state.wants_stages(), state.selected().map(|key| key.name.as_str())), (false, Some("a")));
+        assert_eq!((state.wants_stages(), selected(&state).as_str()), (false, "a"));
         press(&mut state, "c");
         assert!(state.wants_stages() && matches!(state.stages, Shown::Starting));
         for keys in ["j", "pp"] {
@@ -362,9 +366,9 @@ mod tests {
         assert_eq!((press(&mut state, "p"), state.paused), (Wish::Draw, true));
         assert_eq!((press(&mut state, " "), state.paused), (Wish::Resume, false));
         state.resume(reading(100, &[("a", 990)]));
-        assert_eq!(state.rows()[0].rx, None);
+        assert_eq!(state.rows()[0].rx_pps(), None);
         state.add(reading(101, &[("a", 1000)]));
-        assert_eq!(state.rows()[0].rx.map(|r| r.pps), Some(10.0), "the pause is left out");
+        assert_eq!(state.rows()[0].rx_pps(), Some(10.0), "the pause is left out");
         for (keys, ms) in [("+", 500), ("+", 1000), ("---", 100), ("-", 100), ("++++++++++++", 600_000)] {
             press(&mut state, keys);
             assert_eq!(state.interval.as_millis(), ms, "{keys}");

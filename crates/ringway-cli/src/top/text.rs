@@ -1,7 +1,7 @@
-//! `ringway top --once`: the table as plain text, then each port with its rings and drops.
+//! `ringway top --once`: the table as plain text, then each port with its rings and drops, and each router with its packets.
 
+use super::about;
 use super::columns::Column;
-use super::detail;
 use super::stages;
 use super::state::State;
 use crate::visible::none_listed;
@@ -12,7 +12,7 @@ pub(super) fn page(state: &State) -> String {
     if rows.is_empty() {
         return none_listed();
     }
-    let name = rows.iter().map(|r| r.port.key.name.chars().count()).max().unwrap_or(0).max(4);
+    let name = rows.iter().map(|r| r.name().chars().count()).max().unwrap_or(0).max(4);
     let line = |cell: &dyn Fn(Column) -> String| {
         let cells = Column::ALL.map(|c| match c {
             Column::Port => format!("{:<name$}", cell(c)),
@@ -24,7 +24,7 @@ pub(super) fn page(state: &State) -> String {
     all.extend(rows.iter().map(|row| line(&|c| c.text(row))));
     for row in &rows {
         all.push(String::new());
-        all.extend(detail::lines(row, usize::MAX, "opened").into_iter().map(|l| l.text));
+        all.extend(about::lines(row, usize::MAX, "opened").into_iter().map(|l| l.text));
     }
     let costs = stages::lines(&state.stages);
     if !costs.is_empty() {
@@ -71,7 +71,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.matches("\nrx0 ").count(), 2, "{text}");
-        let none = "\nno stages: ports of switches and of ringway router run have them";
+        let none = "\nno stages: routers, and ports of switches and of ringway router run have them";
         state.stages = Shown::Read(Vec::new());
         assert_eq!(page(&state), format!("{text}\n{none}"));
         state.stages = Shown::Read(vec![Ok(costs(10, 640, [320_000, 64_000]))]);

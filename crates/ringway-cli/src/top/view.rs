@@ -1,12 +1,13 @@
-//! The screen as a function of the state: title, table, what there is to say about a port, keys.
+//! The screen as a function of the state: title, table, what there is to say about a row, keys.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
-use ringway_watch::ports::Change;
 
+use super::about;
 use super::columns::{Column, shorten};
 use super::detail::{self, Kind};
+use super::row::Row;
 use super::stages;
 use super::state::{Page, State};
 use crate::visible::none_open;
@@ -24,12 +25,13 @@ KEYS
   Enter, Esc      the selected port alone, and back
   s, S, i         sort by the next or previous column; invert the order
   b               bit rates on the wire (with FCS, preamble, gap) or of frames
-  c               what stages of the port's switch or router cost; off again
+  c               what stages of the switch or router cost; off again
   p, space; r     pause and go on; totals count from now
   +, -            longer or shorter interval
 
 COLUMNS
   pps, bit, wire  frames and bits a second: RX given to the program, TX sent
+                  of a router in the kernel: RX came in, TX forwarded
   DROP/s, DROPS   frames lost a second, and since opened or reset
   /SYNC           frames a sync, both directions
   BUSY            share of syncs that brought frames or freed slots
@@ -43,7 +45,7 @@ High BUSY: there is work at each look. High CPU and low BUSY: the owner spins.
 pub(super) fn render(state: &State, area: Rect, buf: &mut Buffer) {
     let rows = state.rows();
     let areas = Areas::of(state, &rows, area);
-    put(buf, areas.title, &title(state, rows.len()), Style::new().add_modifier(Modifier::BOLD));
+    put(buf, areas.title, &title(state, &rows), Style::new().add_modifier(Modifier::BOLD));
     table(state, &rows, areas.table, buf);
     page(&below(state, &rows, areas.page.width.into()), first_line(state), areas.page, buf);
     keys(state, areas.keys, buf);
@@ -65,7 +67,7 @@ struct Areas {
 }
 
 impl Areas {
-    fn of(state: &State, rows: &[Change<'_>], area: Rect) -> Self {
+    fn of(state: &State, rows: &[Row<'_>], area: Rect) -> Self {
         let at = |y: u16, height: u16| Rect { y: area.y + y, height, ..area };
         let keys = u16::from(area.height > 4);
         let body = area.height.saturating_sub(1 + keys);
@@ -84,25 +86,34 @@ impl Areas {
     }
 }
 
-fn title(state: &State, ports: usize) -> String {
+fn title(state: &State, rows: &[Row<'_>]) -> String {
+    let ports = rows.iter().filter(|row| row.port().is_some()).count();
     let of = match ports {
         0 => none_open().to_owned(),
         1 => "1 port".to_owned(),
         n => format!("{n} ports"),
     };
+    let routers = match rows.len() - ports {
+        0 => String::new(),
+        1 => ", 1 router".to_owned(),
+        n => format!(", {n} routers"),
+    };
     let every = state.interval.as_secs_f64();
     let paused = if state.paused { "PAUSED  " } else { "" };
     let bits = if state.wire { "wire" } else { "frames" };
     let order = if state.inverted { " inverted" } else { "" };
-    format!("ringway top  {paused}{of}  every {every} s  bits: {bits}  by {}{order}", state.sort.title())
+    format!(
+        "ringway top  {paused}{of}{routers}  every {every} s  bits: {bits}  by {}{order}",
+        state.sort.title()
+    )
 }
 
-fn table(state: &State, rows: &[Change<'_>], area: Rect, buf: &mut Buffer) {
+fn table(state: &State, rows: &[Row<'_>], area: Rect, buf: &mut Buffer) {
     if area.height == 0 {
         return;
     }
     // With the mark of the selected one.
-    let longest = rows.iter().map(|r| r.port.key.name.chars().count() + 1).max().unwrap_or(0);
+    let longest = rows.iter().map(|r| r.name().chars().count() + 1).max().unwrap_or(0);
     let (columns, name) = Column::fit(area.width.into(), state.wire, longest);
     let head = Style::new().add_modifier(Modifier::REVERSED);
     let line = |y: u16| Rect { y: area.y + y, height: 1, ..area };
@@ -117,7 +128,7 @@ fn table(state: &State, rows: &[Change<'_>], area: Rect, buf: &mut Buffer) {
         let mark = if selected { ">" } else { " " };
         cells(&columns, name, line(y), buf, |c| match c {
             Column::Port => (format!("{mark}{}", shorten(&c.text(row), name.saturating_sub(1))), style),
-            Column::Drops if row.both.is_some_and(|r| r.drops > 0.0) => (c.text(row), style.fg(Color::Red)),
+            Column::Drops if row.drops() > Some(0.0) => (c.text(row), style.fg(Color::Red)),
             _ => (c.text(row), style),
         });
     }
@@ -147,7 +158,7 @@ fn cells(
 }
 
 /// The text below the table.
-fn below(state: &State, rows: &[Change<'_>], width: usize) -> Vec<detail::Line> {
+fn below(state: &State, rows: &[Row<'_>], width: usize) -> Vec<detail::Line> {
     if state.page == Page::Help {
         let line = |text: &str| {
             let kind = if matches!(text, "KEYS" | "COLUMNS") { Kind::Header } else { Kind::Plain };
@@ -158,7 +169,7 @@ fn below(state: &State, rows: &[Change<'_>], width: usize) -> Vec<detail::Line> 
     let since = if state.was_reset() { "reset" } else { "opened" };
     let Some(row) = rows.get(state.place(rows)) else { return Vec::new() };
     let costs = stages::lines(&state.stages).into_iter().flat_map(|line| detail::wrap(line, width));
-    detail::lines(row, width, since).into_iter().chain(costs).collect()
+    about::lines(row, width, since).into_iter().chain(costs).collect()
 }
 
 /// The page below a table starts at its top.

@@ -1,4 +1,4 @@
-//! `ringway prof live --stages router=NAME`: packets are counted while somebody watches, and none is lost by that.
+//! `ringway prof live --stages router=NAME` and `ringway top --stages`: packets are counted while somebody watches, and none is lost by that.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::bed::{B4, B6, Bed};
 use crate::support::Running;
 use crate::support::schema::Schema;
+use crate::support::top::Top;
 
 const NAME: &str = "vale0";
 const WATCH: [&str; 6] = ["prof", "live", "--stages", "router=vale0", "--interval", "0.3"];
@@ -96,4 +97,62 @@ fn a_router_that_goes_away_ends_the_watch() {
     assert!(ended.code == Some(0) && ended.stderr.contains("router=vale0 has ended"), "{ended:?}");
     let refused = bed.room.as_nobody(&WATCH);
     assert!(refused.code == Some(1), "{refused:?}");
+}
+
+/// Has hosts talk without a loss until members have programs with counters, or without.
+fn until_timed(bed: &Bed, stages: &Stages, timed: bool) {
+    bed.room.until(|| {
+        assert_eq!(bed.exchange(B4, 100, Duration::from_millis(1)), 0, "lost");
+        stages.are_timed() == timed
+    });
+}
+
+#[test]
+fn top_shows_a_router_and_has_it_count_while_it_is_watched() {
+    let Some(bed) = Bed::new() else { return };
+    bed.make(NAME);
+    let stages = stages(&bed);
+    let mut top = Top::start_in(&bed.room, &["--interval", "100"]);
+    top.wait_for("router=vale0");
+    top.wait_for("kernel:");
+    until_timed(&bed, &stages, false);
+    top.press("c");
+    until_timed(&bed, &stages, true);
+    for text in ["STAGE", "prerouting", "postrouting", "share"] {
+        top.wait_for(text);
+    }
+    for (end, begin) in [("c", "c"), ("p", "p")] {
+        top.press(end);
+        until_timed(&bed, &stages, false);
+        top.press(begin);
+        until_timed(&bed, &stages, true);
+    }
+    top.press("q");
+    assert_eq!(top.end(), Some(0));
+    until_timed(&bed, &stages, false);
+    let mut killed = Top::start_in(&bed.room, &["--stages"]);
+    until_timed(&bed, &stages, true);
+    killed.signal("-KILL");
+    killed.wait();
+    until_timed(&bed, &stages, false);
+}
+
+#[test]
+fn top_says_once_what_stages_of_a_router_cost() {
+    let Some(bed) = Bed::new() else { return };
+    bed.make(NAME);
+    let watch = ["top", "--once", "--stages", "--interval", "3000", "--json"];
+    let page = std::thread::scope(|scope| {
+        let top = scope.spawn(|| bed.room.run(&watch).json());
+        while !top.is_finished() {
+            assert_eq!(bed.exchange(B4, 100, Duration::from_millis(1)), 0, "lost");
+        }
+        top.join().unwrap()
+    });
+    Schema::read().check("top", &page);
+    let router = &page["routers"][0];
+    assert_eq!((&router["target"], router["pid"].as_u64()), (&"router=vale0".into(), bed.pid(NAME)));
+    assert!(router["forwarded_pps"].as_f64() > Some(0.0), "{page}");
+    assert_eq!(page["stages"][0]["target"], "router=vale0");
+    assert!(page["stages"][0]["stages"][2]["ticks"].as_f64() > Some(0.0), "{page}");
 }

@@ -6,6 +6,7 @@ pub(crate) mod confined;
 pub(crate) mod openmetrics;
 pub(crate) mod room;
 pub(crate) mod schema;
+pub(crate) mod top;
 
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;

@@ -164,6 +164,14 @@ impl Counts {
     }
 }
 
+impl FromIterator<(Outcome, u64)> for Counts {
+    fn from_iter<I: IntoIterator<Item = (Outcome, u64)>>(counts: I) -> Self {
+        let mut sum = Self::default();
+        counts.into_iter().for_each(|(outcome, n)| sum.counts[outcome as usize] += n);
+        sum
+    }
+}
+
 impl Add for Counts {
     type Output = Self;
 
@@ -192,6 +200,9 @@ mod tests {
         assert!(Outcome::ALL.iter().enumerate().all(|(i, outcome)| *outcome as usize == i));
         assert_eq!((Outcome::TooBig.kind(), Outcome::Malformed.kind()), (Kind::Host, Kind::Drop));
         assert_eq!((Outcome::Budget.kind(), Outcome::Sent.kind()), (Kind::Drop, Kind::Egress));
+        let counts: Counts =
+            [(Outcome::Forwarded, 3), (Outcome::Sent, 2), (Outcome::Forwarded, 1)].into_iter().collect();
+        assert_eq!((counts.get(Outcome::Forwarded), counts.frames_in()), (4, 4));
         for outcome in Outcome::ALL {
             let letters = outcome.name().replace('_', "");
             assert_eq!(format!("{outcome:?}").to_lowercase(), letters);
