@@ -10,6 +10,7 @@ mod edges;
 mod host;
 mod life;
 mod offload;
+mod quiet;
 
 use child::{TYPE, frame};
 use host::Host;
@@ -39,6 +40,8 @@ fn program() {
         "sleepers" => edges::sleepers(),
         "cancelled" => edges::cancelled(),
         "accepts" => accepts::accepts(),
+        "quiet" => quiet::quiet(),
+        "late" => quiet::late(),
         "heir" => edges::heir(),
         "vnet" => offload::send(),
         "vnet-receive" => offload::receive(),
@@ -219,6 +222,28 @@ fn accepting_nobody_is_answered_as_the_kernel_would() {
     let got = host.shimmed("accepts", &six(), true, &[]);
     assert_eq!(got.lines, host.plain("accepts", &six()).lines);
     assert!(got.errors.contains(" 6 accept;"), "{}", got.errors);
+}
+
+#[test]
+fn what_the_program_does_to_its_other_descriptors_is_seen_at_once() {
+    let Some(host) = Host::new() else { return };
+    let expected = host.plain("quiet", &six()).lines;
+    for bound in ["0", "100", "1000000"] {
+        let got = host.shimmed("quiet", &six(), true, &[("RINGWAY_BATCH_US", bound)]);
+        assert_eq!(got.lines, expected, "{bound} us");
+    }
+}
+
+#[test]
+fn what_others_do_to_them_is_seen_in_the_time_that_frames_may_wait() {
+    let Some(host) = Host::new() else { return };
+    let polled = |bound| {
+        let got = host.shimmed("late", &six(), true, &[("RINGWAY_BATCH_US", bound)]);
+        let all = &got.lines;
+        all[all.len() - 3..].join(", ")
+    };
+    assert_eq!(polled("500000"), "nothing else: 1, written: 1, later: 2");
+    assert_eq!(polled("0"), "nothing else: 1, written: 2, later: 2");
 }
 
 #[test]

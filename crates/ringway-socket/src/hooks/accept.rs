@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use libc::{pollfd, sockaddr, socklen_t};
 use ringway_shim::{FDS, set_errno};
 
+use super::quiet::{self, Moment, told};
 use crate::inlet;
 use crate::report::{self, Call};
 use crate::sys::real;
@@ -59,13 +60,21 @@ fn nobody(fd: c_int) -> bool {
     if inlet::receiving() == 0 {
         return false;
     }
+    if quiet::was_empty(fd) {
+        return true;
+    }
+    let begun = Moment::now();
     let mut look = pollfd { fd, events: libc::POLLIN, revents: 0 };
     // SAFETY: one descriptor, which lives across the call.
     if unsafe { real::poll(&raw mut look, 1, 0) } != 0 {
         return false;
     }
     // SAFETY: no memory is involved.
-    listens(fd) && unsafe { real::fcntl(fd, libc::F_GETFL, 0) } & libc::O_NONBLOCK != 0
+    let nobody = listens(fd) && unsafe { real::fcntl(fd, libc::F_GETFL, 0) } & libc::O_NONBLOCK != 0;
+    if nobody {
+        quiet::note_empty(fd, begun);
+    }
+    nobody
 }
 
 fn try_again() -> c_int {
@@ -82,7 +91,7 @@ pub unsafe extern "C-unwind" fn accept(fd: c_int, from: *mut sockaddr, len: *mut
         return try_again();
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::accept(fd, from, len) }
+    told(unsafe { real::accept(fd, from, len) })
 }
 
 /// # Safety
@@ -99,5 +108,5 @@ pub unsafe extern "C-unwind" fn accept4(
         return try_again();
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::accept4(fd, from, len, flags) }
+    told(unsafe { real::accept4(fd, from, len, flags) })
 }

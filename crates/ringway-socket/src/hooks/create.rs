@@ -6,6 +6,7 @@ use libc::{sockaddr, socklen_t};
 use ringway_shim::{ReentryGuard, errno, fail};
 
 use super::descriptors::note_nonblocking;
+use super::quiet;
 use crate::address;
 use crate::config::Config;
 use crate::report::{self, Call};
@@ -113,6 +114,18 @@ pub unsafe extern "C-unwind" fn bind(fd: c_int, at: *const sockaddr, len: sockle
     }
     // SAFETY: the caller's arguments.
     unsafe { real::bind(fd, at, len) }
+}
+
+/// Somebody who listens may have a connection now, also when the call is not done.
+///
+/// # Safety
+/// As connect(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn connect(fd: c_int, to: *const sockaddr, len: socklen_t) -> c_int {
+    // SAFETY: the caller's arguments.
+    let done = unsafe { real::connect(fd, to, len) };
+    quiet::news();
+    done
 }
 
 /// # Safety

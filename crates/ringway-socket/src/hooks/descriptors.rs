@@ -5,6 +5,7 @@ use ringway_shim::{ReentryGuard, fail};
 use std::ffi::c_int;
 
 use super::accept;
+use super::quiet::told;
 use crate::incoming::FrameQuery;
 use crate::sys::{isolated, real};
 use crate::{fork, incoming, link, raw, sockets};
@@ -31,7 +32,7 @@ pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     }
     accept::forget(fd);
     // SAFETY: the caller's argument.
-    unsafe { real::close(fd) }
+    told(unsafe { real::close(fd) })
 }
 
 /// # Safety
@@ -53,7 +54,7 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
         }
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::close_range(from, to, flags) }
+    told(unsafe { real::close_range(from, to, flags) })
 }
 
 /// # Safety
@@ -66,7 +67,7 @@ pub unsafe extern "C-unwind" fn closefrom(from: c_int) {
 
 /// `to` names what `from` names, once the kernel has said so.
 fn copied(from: c_int, to: c_int) -> c_int {
-    accept::forget(to);
+    accept::forget(told(to));
     if to >= 0
         && to != from
         && (sockets::get(from).is_some() || sockets::get(to).is_some())
@@ -110,7 +111,7 @@ pub unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_
 fn changed(fd: c_int, what: c_int, arg: usize, done: c_int) -> c_int {
     match what {
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => return copied(fd, done),
-        libc::F_SETFL if done >= 0 => note_nonblocking(fd, arg as c_int & libc::O_NONBLOCK != 0),
+        libc::F_SETFL if told(done) >= 0 => note_nonblocking(fd, arg as c_int & libc::O_NONBLOCK != 0),
         _ => {}
     }
     done
@@ -155,7 +156,7 @@ pub unsafe extern "C-unwind" fn ioctl(fd: c_int, what: libc::c_ulong, arg: usize
     let ask = |fd| unsafe { real::ioctl(fd, what, arg) };
     let done = match ABOUT_INTERFACES.contains(&what) && sockets::is_isolated(fd) {
         true => isolated::ask_outside(ask).unwrap_or_else(fail),
-        false => ask(fd),
+        false => told(ask(fd)),
     };
     if what == libc::FIONBIO && done == 0 && sockets::get(fd).is_some() {
         // SAFETY: the kernel has just read this word.

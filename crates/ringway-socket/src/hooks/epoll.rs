@@ -9,6 +9,7 @@ use ringway_shim::ReentryGuard;
 use ringway_shim::time::{of_ms, of_timespec, to_timespec};
 
 use super::look::{arm, has};
+use super::quiet::heard;
 use crate::inlet;
 use crate::link;
 use crate::link::SleeperGuard;
@@ -103,7 +104,7 @@ fn wait(
     let mut left = limit;
     loop {
         let asleep = prepare();
-        let n = real(left);
+        let n = heard(real(left));
         drop(asleep);
         if n <= 0 || inlet::receiving() == 0 {
             return n;

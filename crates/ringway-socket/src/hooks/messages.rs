@@ -5,14 +5,17 @@ use std::time::Instant;
 
 use libc::{iovec, mmsghdr, msghdr, socklen_t, ssize_t, timespec};
 use ringway_shim::time::{of_timespec, to_timespec};
+use ringway_shim::{errno, set_errno};
 
+use super::quiet::{self, Moment, told};
 use super::receive::{MOST, failed, length, ours};
 use crate::frame::Frame;
 use crate::incoming::{Wanted, receive};
+use crate::inlet;
 use crate::report::{self, Call};
 use crate::socket::Socket;
 use crate::sys::memory::{Control, Scatter};
-use crate::sys::real;
+use crate::sys::{kernel, real};
 use crate::view::View;
 
 /// Whether the kernel would refuse the message before it looks for a frame.
@@ -76,7 +79,28 @@ pub unsafe extern "C-unwind" fn recvmsg(fd: c_int, msg: *mut msghdr, flags: c_in
         }
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::recvmsg(fd, msg, flags) }
+    unsafe { other(fd, msg, flags) }
+}
+
+/// A message of a socket that is not served here.
+///
+/// # Safety
+/// As recvmsg(2).
+unsafe fn other(fd: c_int, msg: *mut msghdr, flags: c_int) -> ssize_t {
+    let looks = flags == libc::MSG_DONTWAIT && inlet::receiving() > 0;
+    if looks && quiet::was_empty(fd) {
+        return failed(libc::EAGAIN);
+    }
+    let begun = looks.then(Moment::now);
+    // SAFETY: by the contract.
+    let done = told(unsafe { real::recvmsg(fd, msg, flags) });
+    if let Some(begun) = begun.filter(|now| done < 0 && errno() == libc::EAGAIN && quiet::holds(*now)) {
+        if kernel::is_netlink(fd) {
+            quiet::note_empty(fd, begun);
+        }
+        set_errno(libc::EAGAIN);
+    }
+    done
 }
 
 /// # Safety
@@ -104,7 +128,7 @@ pub unsafe extern "C-unwind" fn recvmmsg(
         }
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::recvmmsg(fd, msgs, n, flags, wait) }
+    told(unsafe { real::recvmmsg(fd, msgs, n, flags, wait) })
 }
 
 /// Receives into several messages; `None` leaves the call to the kernel.

@@ -14,6 +14,7 @@ mod mappings;
 mod messages;
 mod options;
 mod poll;
+mod quiet;
 mod receive;
 mod select;
 mod send;

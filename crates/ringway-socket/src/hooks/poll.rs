@@ -10,6 +10,7 @@ use ringway_shim::time::{of_ms, of_timespec, to_timespec};
 
 use super::epoll::prepare;
 use super::look::{arm, has, ours};
+use super::quiet::{self, Moment, heard};
 use crate::inlet;
 use crate::link::{self, SleeperGuard};
 use crate::report::{self, Call};
@@ -23,43 +24,59 @@ pub(super) fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const s
     if inlet::receiving() == 0 || !fds.iter().any(|p| ours(p.fd).is_some()) {
         return None;
     }
-    let until = timeout.and_then(|t| Instant::now().checked_add(t));
-    let mut asked: Vec<pollfd> = fds.to_vec();
+    let (mut now, mut asked) = (Moment::now(), fds.to_vec());
+    let until = timeout.and_then(|t| now.at().checked_add(t));
+    let never = timeout == Some(Duration::ZERO);
     loop {
         let guard = ReentryGuard::enter()?;
         let mut asleep = Vec::new();
-        let mut ready = look(fds, &mut asked);
-        if !ready && timeout != Some(Duration::ZERO) {
-            ready = !fall_asleep(fds, &mut asked, &mut asleep);
-        }
+        let found = look(fds, &mut asked);
+        let ready = found || !never && !fall_asleep(fds, &mut asked, &mut asleep);
         link::flush_all();
+        if found && mask.is_null() && quiet::was_quiet(&asked, now) {
+            break;
+        }
         drop(guard);
-        let left = until.map(|t| t.saturating_duration_since(Instant::now()));
+        let left = until.map(|t| t.saturating_duration_since(now.at()));
         let left = if ready { Some(Duration::ZERO) } else { left };
         let t = left.map(to_timespec);
         let t = t.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: as many descriptors as there are; all live across the call.
-        let n = unsafe { real::ppoll(asked.as_mut_ptr(), asked.len() as nfds_t, t, mask) };
+        let n = heard(unsafe { real::ppoll(asked.as_mut_ptr(), asked.len() as nfds_t, t, mask) });
         drop(asleep);
         if n < 0 && !ready {
             return Some(n);
         }
         let guard = ReentryGuard::enter()?;
-        for (a, p) in asked.iter().zip(fds.iter_mut()) {
-            match ours(p.fd) {
-                None => p.revents = if n < 0 { 0 } else { a.revents },
-                // It woke, but a filter may have refused what came.
-                Some(socket) if a.fd >= 0 && a.revents != 0 && has(socket) => p.revents |= p.events & IN,
-                Some(_) => {}
-            }
+        if n == 0 && (found || never) {
+            quiet::note_quiet(&asked, now);
         }
+        tell(fds, &asked, n);
         drop(guard);
-        let found = fds.iter().filter(|p| p.revents != 0).count();
-        if found > 0 || until.is_some_and(|t| Instant::now() >= t) {
-            report::served(Call::Poll);
-            return Some(found as c_int);
+        if count(fds) > 0 || until.is_some_and(|t| Instant::now() >= t) {
+            break;
+        }
+        now = Moment::now();
+    }
+    report::served(Call::Poll);
+    Some(count(fds))
+}
+
+/// Tells the program what the kernel said of `asked`, which returned `n`.
+fn tell(fds: &mut [pollfd], asked: &[pollfd], n: c_int) {
+    for (a, p) in asked.iter().zip(fds.iter_mut()) {
+        match ours(p.fd) {
+            None => p.revents = if n < 0 { 0 } else { a.revents },
+            // It woke, but a filter may have refused what came.
+            Some(socket) if a.fd >= 0 && a.revents != 0 && has(socket) => p.revents |= p.events & IN,
+            Some(_) => {}
         }
     }
+}
+
+/// Descriptors with events.
+fn count(fds: &[pollfd]) -> c_int {
+    fds.iter().filter(|p| p.revents != 0).count() as c_int
 }
 
 /// Looks at the sockets that are served here; `asked`, for the kernel, leaves them out. Whether one is ready.
@@ -112,7 +129,7 @@ pub unsafe extern "C-unwind" fn poll(fds: *mut pollfd, n: nfds_t, ms: c_int) -> 
     }
     let _asleep = (ms != 0).then(prepare);
     // SAFETY: the caller's arguments.
-    unsafe { real::poll(fds, n, ms) }
+    heard(unsafe { real::poll(fds, n, ms) })
 }
 
 /// # Safety
@@ -132,7 +149,7 @@ pub unsafe extern "C-unwind" fn ppoll(
     }
     let _asleep = prepare();
     // SAFETY: the caller's arguments.
-    unsafe { real::ppoll(fds, n, t, mask) }
+    heard(unsafe { real::ppoll(fds, n, t, mask) })
 }
 
 /// `poll` as programs call it that were compiled with checks of buffer sizes.

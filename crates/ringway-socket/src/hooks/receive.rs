@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use libc::{iovec, size_t, sockaddr, socklen_t, ssize_t};
 use ringway_shim::set_errno;
 
+use super::quiet::told;
 use crate::frame::Frame;
 use crate::incoming::{Wanted, receive};
 use crate::report::{self, Call};
@@ -106,7 +107,7 @@ pub unsafe extern "C-unwind" fn recvfrom(
     // SAFETY: the caller's memory.
     let done = unsafe { one(Call::Recv, fd, &piece(bytes, len), flags, from, fromlen) };
     // SAFETY: the caller's arguments.
-    done.unwrap_or_else(|| unsafe { real::recvfrom(fd, bytes, len, flags, from, fromlen) })
+    done.unwrap_or_else(|| told(unsafe { real::recvfrom(fd, bytes, len, flags, from, fromlen) }))
 }
 
 /// # Safety
@@ -117,7 +118,7 @@ pub unsafe extern "C-unwind" fn recv(fd: c_int, bytes: *mut c_void, len: size_t,
     // SAFETY: the caller's memory.
     let done = unsafe { one(Call::Recv, fd, &piece(bytes, len), flags, null, std::ptr::null_mut()) };
     // SAFETY: the caller's arguments.
-    done.unwrap_or_else(|| unsafe { real::recv(fd, bytes, len, flags) })
+    done.unwrap_or_else(|| told(unsafe { real::recv(fd, bytes, len, flags) }))
 }
 
 /// # Safety
@@ -134,7 +135,7 @@ pub unsafe extern "C-unwind" fn read(fd: c_int, bytes: *mut c_void, len: size_t)
         }
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::read(fd, bytes, len) }
+    told(unsafe { real::read(fd, bytes, len) })
 }
 
 /// # Safety
@@ -153,7 +154,7 @@ pub unsafe extern "C-unwind" fn readv(fd: c_int, iov: *const iovec, n: c_int) ->
         }
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::readv(fd, iov, n) }
+    told(unsafe { real::readv(fd, iov, n) })
 }
 
 /// `recv` as programs call it that were compiled with checks of buffer sizes.

@@ -10,6 +10,7 @@ use ringway_shim::time::{of_timespec, of_timeval};
 use super::epoll::prepare;
 use super::look::ours;
 use super::poll::wait;
+use super::quiet::heard;
 use crate::inlet;
 use crate::sys::real;
 
@@ -60,7 +61,7 @@ pub unsafe extern "C-unwind" fn select(
     }
     let _asleep = prepare();
     // SAFETY: the caller's arguments.
-    unsafe { real::select(n, r, w, e, t) }
+    heard(unsafe { real::select(n, r, w, e, t) })
 }
 
 /// # Safety
@@ -82,5 +83,5 @@ pub unsafe extern "C-unwind" fn pselect(
     }
     let _asleep = prepare();
     // SAFETY: the caller's arguments.
-    unsafe { real::pselect(n, r, w, e, t, mask) }
+    heard(unsafe { real::pselect(n, r, w, e, t, mask) })
 }

@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use ringway_shim::{ReentryGuard, set_errno};
 
+use super::quiet::told;
 use crate::address::{self, To};
 use crate::outgoing::{Outgoing, Put};
 use crate::raw;
@@ -117,7 +118,7 @@ pub unsafe extern "C-unwind" fn sendto(
         }
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::sendto(fd, bytes, len, flags, to, tolen) }
+    told(unsafe { real::sendto(fd, bytes, len, flags, to, tolen) })
 }
 
 /// # Safety
@@ -132,7 +133,7 @@ pub unsafe extern "C-unwind" fn send(fd: c_int, bytes: *const c_void, len: size_
         }
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::send(fd, bytes, len, flags) }
+    told(unsafe { real::send(fd, bytes, len, flags) })
 }
 
 /// # Safety
@@ -147,7 +148,7 @@ pub unsafe extern "C-unwind" fn write(fd: c_int, bytes: *const c_void, len: size
         }
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::write(fd, bytes, len) }
+    told(unsafe { real::write(fd, bytes, len) })
 }
 
 /// # Safety
@@ -163,7 +164,7 @@ pub unsafe extern "C-unwind" fn writev(fd: c_int, iov: *const iovec, n: c_int) -
         }
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::writev(fd, iov, n) }
+    told(unsafe { real::writev(fd, iov, n) })
 }
 
 /// Whether the kernel refuses a message before it looks at its frame.
@@ -207,7 +208,7 @@ pub unsafe extern "C-unwind" fn sendmsg(fd: c_int, msg: *const msghdr, flags: c_
         }
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::sendmsg(fd, msg, flags) }
+    told(unsafe { real::sendmsg(fd, msg, flags) })
 }
 
 /// # Safety
@@ -224,7 +225,7 @@ pub unsafe extern "C-unwind" fn sendmmsg(fd: c_int, msgs: *mut mmsghdr, n: u32, 
         }
     }
     // SAFETY: the caller's arguments.
-    unsafe { real::sendmmsg(fd, msgs, n, flags) }
+    told(unsafe { real::sendmmsg(fd, msgs, n, flags) })
 }
 
 /// A burst; `None` leaves all of it to the kernel.

@@ -115,6 +115,16 @@ pub(crate) fn ip_option(fd: RawFd, name: c_int) -> Option<u8> {
     u8::try_from(value).ok().filter(|_| done == 0)
 }
 
+/// Whether it is a socket of netlink: only the kernel and what it does for programs sends there.
+pub(crate) fn is_netlink(fd: RawFd) -> bool {
+    let mut domain: c_int = 0;
+    let mut len = size_of::<c_int>() as socklen_t;
+    let at = (&raw mut domain).cast();
+    // SAFETY: `domain` has this length and lives across the call.
+    let done = unsafe { real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_DOMAIN, at, &raw mut len) };
+    done == 0 && domain == libc::AF_NETLINK
+}
+
 /// Bytes that the socket may hold.
 pub(crate) fn receive_buffer(fd: RawFd) -> usize {
     let mut bytes: c_int = 0;
