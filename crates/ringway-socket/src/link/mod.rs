@@ -208,6 +208,8 @@ impl Link {
         })?;
         inner.said.clear();
         inner.born = fork::count();
+        // In the child of a fork, what its parent left waiting is none of its business, and it has no thread for it.
+        self.dirty.store(false, Release);
         (inner.unsent, inner.late, inner.rule) = (0, None, Coalesce::new(Config::get().bound));
         inner.limit = (share.info().shape.slots / 2).min(BURST);
         inner.lost = dropped(&share);

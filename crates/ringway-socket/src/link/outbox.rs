@@ -126,3 +126,21 @@ fn make_room(tx: &mut TxRing) -> Result<(), c_int> {
         thread::yield_now();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::SeqCst;
+
+    use super::super::Link;
+
+    /// A frame that waited there would find nobody to send it.
+    #[test]
+    fn a_port_that_is_opened_again_has_no_frames_waiting() {
+        let link = Link::open(&format!("pipe:outbox-{}{{1", std::process::id()), false).unwrap();
+        link.dirty.store(true, SeqCst);
+        let mut inner = link.lock();
+        inner.open = None;
+        link.make(&mut inner).unwrap();
+        assert!(!link.dirty.load(SeqCst));
+    }
+}
