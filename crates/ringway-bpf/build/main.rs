@@ -9,8 +9,8 @@ use std::process::Command;
 use btf::Btf;
 
 /// Objects that all kernels take: the source, and the name of the object.
-const PLAIN: [(&str, &str); 4] =
-    [("port/port", "port"), ("port/xsk", "xsk"), ("common/probe", "probe"), ("switch/look", "switch_look")];
+const PLAIN: [(&str, &str); 3] =
+    [("port/xsk", "xsk"), ("common/probe", "probe"), ("switch/look", "switch_look")];
 
 /// What the library knows of one folder of programs.
 struct Layout {
@@ -87,6 +87,7 @@ fn main() {
             }
         }
     }
+    clang.compile_builds("port/port", "port", 0, &[]).iter().for_each(|object| pack(object));
     for name in ["router", "router_tc"] {
         let source = format!("router/{name}");
         for (object, more) in [(name.to_owned(), &[][..]), (format!("{name}_timed"), &["-DTIMED"])] {

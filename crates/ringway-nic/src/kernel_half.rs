@@ -172,7 +172,7 @@ impl Loaded {
         quiet();
         let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(port, what, &e);
         let mut open = ObjectBuilder::default()
-            .open_memory(&ringway_bpf::PORT.unpack())
+            .open_memory(&program::fitting(ringway_bpf::PORT).unpack())
             .map_err(fail("reading the eBPF object"))?;
         prepare(&mut open, progs, cfg, region).map_err(fail("preparing the eBPF programs"))?;
         let loaded = program::load(open, "the eBPF programs", port)?;

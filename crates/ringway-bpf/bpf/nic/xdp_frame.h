@@ -2,16 +2,9 @@
 /* What `struct xdp_md` does not tell of a frame, from the kernel's own `struct xdp_buff` (Linux 6.2), or asked in another way. */
 #pragma once
 #include "nic/state.h"
-#include "common/netdev.h"
+#include "common/xdp_len.h"
 
 #if OLD_KERNEL
-
-/* The length of the frame. */
-static __always_inline __u32 wire_len(struct xdp_md *ctx, __u32 linear)
-{
-	(void)linear;
-	return bpf_xdp_get_buff_len(ctx);
-}
 
 /* Whether the run is one for the stack of this NIC: the kernel gives it frames that seem to have come from there. It looks up the
  * interface that its caller named in the caller's network namespace. */
@@ -23,21 +16,6 @@ static __always_inline int is_at_nic(struct xdp_md *ctx)
 }
 
 #else
-
-struct xdp_buff___l {
-	struct xdp_rxq_info___l *rxq;
-	__u32 flags;
-} __attribute__((preserve_access_index));
-#define HAS_FRAGS 1 /* XDP_FLAGS_HAS_FRAGS of net/xdp.h */
-extern void *bpf_cast_to_kern_ctx(void *) __ksym;
-
-/* The helper that tells is called only for frames in several pieces. */
-static __always_inline __u32 wire_len(struct xdp_md *ctx, __u32 linear)
-{
-	struct xdp_buff___l *x = bpf_cast_to_kern_ctx(ctx);
-
-	return x->flags & HAS_FRAGS ? bpf_xdp_get_buff_len(ctx) : linear;
-}
 
 static __always_inline int is_at_nic(struct xdp_md *ctx)
 {

@@ -7,6 +7,7 @@
 #include "common/copy.h"
 #include "common/netdev.h"
 #include "common/tcx.h"
+#include "common/xdp_len.h"
 
 DEFINE_LONG_FRAME(nic_long, struct xdp_md, bpf_xdp_load_bytes)
 DEFINE_LONG_FRAME(host_long, struct __sk_buff, load_frame)
@@ -34,7 +35,7 @@ int nic_rx(struct xdp_md *ctx)
 		return XDP_PASS;
 	kring->n.in++;
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	__u64 len = bpf_xdp_get_buff_len(ctx);
+	__u64 len = wire_len(ctx, end - pkt) & 0xfffff; /* a bound for the verifier */
 	if (len < ETH_HLEN) {
 		kring->n.drops[TOO_SHORT]++;
 		return TAKEN;
@@ -116,14 +117,14 @@ struct {
 /* Transmission: never attached to the interface. A sync runs it once per frame on live frames (BPF_PROG_RUN,
  * Linux 5.18). Each run takes the next slot of a tx ring, and sends it to the interface or into the host stack.
  *
- * The caller chooses the ring by the length of the frame it passes in: 64 + ring. Live frames are recycled pages, so
- * every byte that is sent is written. */
+ * Of several rings the caller chooses one by the length of the frame that it passes in: 64 + ring. With one ring it passes the
+ * length of its frames, which then need not be changed. Live frames are recycled pages, so every byte that is sent is written. */
 SEC("xdp")
 int tx(struct xdp_md *ctx)
 {
 	__u32 zero = 0;
 	__u64 now = (long)ctx->data_end - (long)ctx->data;
-	__u32 ring = now - 64;
+	__u32 ring = cfg.tx_rings == 1 ? 0 : now - 64;
 
 	if (ring >= cfg.tx_rings)
 		return XDP_ABORTED;
@@ -155,7 +156,7 @@ int tx(struct xdp_md *ctx)
 		kring->n.drops[TOO_SHORT]++;
 		return XDP_DROP;
 	}
-	if (len > cfg.max_frame || bpf_xdp_adjust_tail(ctx, (int)len - (int)(64 + ring))) {
+	if (len > cfg.max_frame || (len != now && bpf_xdp_adjust_tail(ctx, (int)len - (int)now))) {
 		kring->n.drops[TOO_LONG]++;
 		return XDP_DROP;
 	}

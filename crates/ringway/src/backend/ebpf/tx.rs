@@ -35,8 +35,12 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Frames put up for AF_XDP at once, when live frames are no way.
 const AT_ONCE: u32 = 256;
 
-/// Length of the frame passed to the program for ring 0: the program learns the ring from the length.
+/// Length of the frame passed to the program for ring 0 of several: the program learns the ring from the length.
 const FRAME_IN: u32 = 64;
+
+/// Lengths that the kernel takes, and that bring no bytes to copy.
+const SHORTEST: u32 = 14;
+const LONGEST_IN: u32 = 512;
 
 /// Whole milliseconds, in the half of a word that another process compares.
 fn ms(ns: u64) -> u32 {
@@ -95,6 +99,14 @@ impl EbpfTx {
         at
     }
 
+    /// Length of the frame passed to the program. With one ring it is that of the next frame: frames of that length leave as they are.
+    fn frame_in(&self, ring: &RingView) -> u32 {
+        match self.core.cfg.tx_rings {
+            1 => u32::from(ring.slot(self.sent).len).clamp(SHORTEST, LONGEST_IN),
+            _ => FRAME_IN + self.ring,
+        }
+    }
+
     /// Sends the plain slots up to `end` as live frames. False when too many pools of pages wait: then so do the frames.
     fn send_live(&mut self, ring: &RingView, end: u32) -> Result<bool> {
         let core = &self.core;
@@ -110,7 +122,7 @@ impl EbpfTx {
         let mut stalled = 0;
         while self.sent != end {
             let left = ring.dist(self.sent, end);
-            let run = || bpf::run_live(prog, FRAME_IN + self.ring, left, from);
+            let run = || bpf::run_live(prog, self.frame_in(ring), left, from);
             let ran = if from.is_some() { core.interface.inside(run) } else { run() };
             ran.map_err(|e| core.run_failed(e))?;
             let at = handshake::observe(core.tail(self.ring));
