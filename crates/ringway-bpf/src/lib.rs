@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn all_objects_are_for_the_kernel() {
         assert!([XSK, PROBE, SWITCH_LOOK].into_iter().all(is_bpf));
-        let builds = SWITCH.iter().chain(&NIC).chain([&PORT, &ROUTER, &ROUTER_TC, &ROUTER_TIMED, &ROUTER_TC_TIMED]);
+        let builds =
+            SWITCH.iter().chain(&NIC).chain([&PORT, &ROUTER, &ROUTER_TC, &ROUTER_TIMED, &ROUTER_TC_TIMED]);
         for b in builds {
             assert!(is_bpf(b.new) && is_bpf(b.old) && b.new.unpack() != b.old.unpack());
         }
