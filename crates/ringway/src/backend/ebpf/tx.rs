@@ -99,7 +99,7 @@ impl EbpfTx {
         at
     }
 
-    /// Length of the frame passed to the program. With one ring it is that of the next frame: frames of that length leave as they are.
+    /// Length of the frame passed to the program. With one ring: the length of the next frame, since frames of that length leave as they are.
     fn frame_in(&self, ring: &RingView) -> u32 {
         match self.core.cfg.tx_rings {
             1 => u32::from(ring.slot(self.sent).len).clamp(SHORTEST, LONGEST_IN),
