@@ -7,11 +7,13 @@
 mod beside;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use beside::{Bed, compile, finish, frame, number, stop};
 use nix::sys::signal::Signal;
+use ringway_lab::program::Program;
 use ringway_lab::raw::RawSender;
 
 const PIPES: usize = 8;
@@ -26,17 +28,21 @@ const FRAMES: u32 = 200;
 /// Frames sent at once, with a pause of a millisecond behind them.
 const BURST: u32 = 8;
 
+/// Frames after which the sender waits until the balancer has them: an eighth of its ring.
+const AHEAD: u32 = 512;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
 #[test]
 fn flows_are_balanced_over_pipes_without_a_loss() {
     let Some(bed) = Bed::new() else { return };
     let lb = compile("lb");
-    // Rings that bear a balancer that waits for a CPU for half a second.
     let run = |words: &[&str]| {
         let mut command = bed.command(&lb, words);
         command.env("RINGWAY_NETMAP_SLOTS", "4096").env("RINGWAY_NETMAP_MEMORY", "512");
         bed.start(command)
     };
-    let balancer = run(&["balance", "a1"]);
+    let mut balancer = run(&["balance", "a1"]);
     let takers = (0..PIPES).map(|pipe| {
         let name = format!("a1}}{pipe}");
         let words = ["consume", &name, "late"];
@@ -44,9 +50,9 @@ fn flows_are_balanced_over_pipes_without_a_loss() {
     });
     let mut takers: Vec<_> = takers.collect();
     let sender = RawSender::open(&bed.lab, "a0").unwrap();
-    send(&sender, 0..EARLY);
+    send(&sender, &mut balancer, 0..EARLY);
     takers[0].ask_by_signal(Signal::SIGUSR1, |line| (line == "going").then_some(())).unwrap();
-    send(&sender, EARLY..FRAMES);
+    send(&sender, &mut balancer, EARLY..FRAMES);
     let mut flows = BTreeMap::new();
     for (pipe, taker) in takers.into_iter().enumerate() {
         let lines = finish(taker);
@@ -66,13 +72,26 @@ fn flows_are_balanced_over_pipes_without_a_loss() {
     bed.nothing_stays();
 }
 
-/// Sends the frames of these numbers of all flows.
-fn send(sender: &RawSender, numbers: std::ops::Range<u32>) {
+/// Sends the frames of these numbers of all flows, so that the balancer's ring never fills up.
+fn send(sender: &RawSender, balancer: &mut Program, numbers: Range<u32>) {
+    let before = numbers.start * FLOWS;
     let frames = numbers.flat_map(|number| (0..FLOWS).map(move |flow| (flow, number)));
     for (count, (flow, number)) in (1..).zip(frames) {
         sender.send(&frame(flow, number)).unwrap();
         if count % BURST == 0 {
             sleep(Duration::from_millis(1));
         }
+        if count % AHEAD == 0 {
+            await_received(balancer, u64::from(before + count));
+        }
+    }
+}
+
+fn await_received(balancer: &mut Program, frames: u64) {
+    let so_far = |line: &str| line.strip_prefix("so far ")?.parse::<u64>().ok();
+    let start = Instant::now();
+    while balancer.ask_by_signal(Signal::SIGUSR1, so_far).unwrap() < frames {
+        assert!(start.elapsed() < LIMIT, "a frame of the first {frames} is lost");
+        sleep(Duration::from_millis(1));
     }
 }

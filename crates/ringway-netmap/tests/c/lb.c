@@ -1,7 +1,8 @@
 /* Balances the flows of an interface over pipes, as netmap's lb does:  lb balance IF   lb consume PIPE [late]
  *
  * The balancer exchanges buffers between the rings of the interface and of the pipes. Frames that find their pipe full wait in extra
- * buffers, in order. Poll is its only sync. A consumer counts the frames of each flow, which come in order. A late one begins at SIGUSR1. */
+ * buffers, in order. Poll is its only sync. A consumer counts the frames of each flow, which come in order. A late one begins at SIGUSR1.
+ * At SIGUSR1 a balancer says how many frames it has received. */
 #include "bind.h"
 
 enum { PIPES = 8, EXTRA = 4000, FLOWS = 4096, QUIET_MS = 5000, START_MS = 60000 };
@@ -135,6 +136,10 @@ static void balance(const char *name)
 	}
 	ready();
 	while (!stopping) {
+		if (asked) {
+			asked = 0;
+			printf("so far %lu\n", b.received);
+		}
 		for (unsigned i = 0; i < PIPES; i++)
 			fds[i].events = b.queues[i].count ? POLLOUT : 0;
 		if (poll(fds, PIPES + 1, 100) < 0 && errno != EINTR)
