@@ -68,14 +68,15 @@ static __always_inline __u64 *bucket(struct fdb *table, __u64 h)
 /* The entry of a mixed key, or 0. Without a branch, so that looks for several frames overlap. */
 static __always_inline __u64 fdb_find(struct fdb *table, __u64 h)
 {
-	__u64 *e = bucket(table, h), rest = h << REST_AT >> REST_AT, found = 0;
+	__u64 *e = bucket(table, h), rest = h << REST_AT, found = 0;
 
 #pragma unroll
 	for (int i = 0; i < WAYS; i++) {
-		__u64 v = READ_ONCE(e[i]), other = v >> REST_AT ^ rest;
-		found |= v & ((__s64)((other - 1) & ~other) >> 63);
+		/* Of the entry of this key the lower bits are left. They are not 0, as they have a port. */
+		__u64 v = READ_ONCE(e[i]) ^ rest;
+		found |= v & ((__s64)((v >> REST_AT) - 1) >> 63);
 	}
-	return found;
+	return found ? found | rest : 0;
 }
 
 static __always_inline int fdb_dead(__u64 entry, __u64 now)
