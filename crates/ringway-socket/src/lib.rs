@@ -43,8 +43,9 @@
 //! `accept` of a process that receives from a port looks first whether somebody connects to a socket that does not block. The kernel
 //! looks last, when it has made a socket and a file: 3 us, which programs that ask on each turn of their loop pay for each burst.
 //!
-//! While a socket has frames to read, a poll asks its other descriptors again after 100 us (`RINGWAY_BATCH_US`) where they had nothing.
-//! Sockets that listen and sockets of netlink are not asked either. That time ends when the program connects, reads, writes or closes.
+//! While a socket has frames to read, a poll asks pipes, streams, sockets of netlink and taps again after 100 us (`RINGWAY_BATCH_US`)
+//! where they had nothing. With a timer, signals, an epoll or datagrams among them, it asks each time. `accept` and `recvmsg` of netlink
+//! that had nothing since that poll are answered as well. That time ends when the program connects, reads, writes or closes.
 //!
 //! # What differs from the kernel
 //!
@@ -61,8 +62,9 @@
 //!   each millisecond.
 //! * This library writes frames to the memory of the program. Where its address is wrong, but not null, the program gets `SIGSEGV` instead
 //!   of `EFAULT`.
-//! * A program that has frames to read may learn of a connection, of a message of netlink, and by poll or select of other events, 100 us
-//!   later. It learns of what it does itself at once. `RINGWAY_BATCH_US=0` turns this off.
+//! * A program that has frames to read may learn of a connection, of a message of netlink, and by poll or select of pipes, streams and taps,
+//!   100 us later. It learns of what it does itself at once, except by splice, sendfile, io_uring and libc's files (`fflush`).
+//!   `RINGWAY_BATCH_US=0` turns this off.
 //! * An epoll that looks for more than frames to read may tell of a socket in two events. An epoll in another one wakes a program
 //!   that sleeps in poll, select or epoll_wait, not one that sleeps by other ways.
 //! * A port's ring that stays full for 10 ms fails a send with `ENOBUFS`.

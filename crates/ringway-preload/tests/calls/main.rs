@@ -8,6 +8,7 @@ mod accepts;
 mod child;
 mod edges;
 mod host;
+mod kinds;
 mod life;
 mod offload;
 mod quiet;
@@ -42,6 +43,8 @@ fn program() {
         "accepts" => accepts::accepts(),
         "quiet" => quiet::quiet(),
         "late" => quiet::late(),
+        "kinds" => kinds::kinds(),
+        "questions" => kinds::questions(),
         "heir" => edges::heir(),
         "vnet" => offload::send(),
         "vnet-receive" => offload::receive(),
@@ -227,10 +230,12 @@ fn accepting_nobody_is_answered_as_the_kernel_would() {
 #[test]
 fn what_the_program_does_to_its_other_descriptors_is_seen_at_once() {
     let Some(host) = Host::new() else { return };
-    let expected = host.plain("quiet", &six()).lines;
-    for bound in ["0", "100", "1000000"] {
-        let got = host.shimmed("quiet", &six(), true, &[("RINGWAY_BATCH_US", bound)]);
-        assert_eq!(got.lines, expected, "{bound} us");
+    for role in ["quiet", "kinds", "questions"] {
+        let expected = host.plain(role, &six()).lines;
+        for bound in ["0", "100", "1000000"] {
+            let got = host.shimmed(role, &six(), true, &[("RINGWAY_BATCH_US", bound)]);
+            assert_eq!(got.lines, expected, "{role}, {bound} us");
+        }
     }
 }
 

@@ -13,18 +13,18 @@ use libc::pollfd;
 use crate::child::{TYPE, bind, message, piece, ready, socket};
 
 /// Descriptors that a program polls beside its packet socket. Nothing is printed between the calls, which would be news.
-struct Program {
+pub(crate) struct Program {
     packets: c_int,
-    pipe: [c_int; 2],
-    netlink: c_int,
+    pub(crate) pipe: [c_int; 2],
+    pub(crate) netlink: c_int,
     path: String,
-    listener: UnixListener,
+    pub(crate) listener: UnixListener,
     results: Vec<(&'static str, isize)>,
 }
 
 impl Program {
     /// With frames to read.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let packets = socket(libc::SOCK_RAW, 0);
         bind(packets, TYPE);
         let path = format!("/tmp/ringway-quiet-{}", std::process::id());
@@ -49,27 +49,47 @@ impl Program {
         self.results.push((what, if n < 0 { error() } else { n }));
     }
 
-    fn poll(&mut self, what: &'static str) {
-        let fds = [self.packets, self.pipe[0], self.netlink, self.listener.as_raw_fd()];
-        let mut p = fds.map(|fd| pollfd { fd, events: libc::POLLIN, revents: 0 });
+    pub(crate) fn poll(&mut self, what: &'static str) {
+        self.poll_of(what, &[self.packets, self.pipe[0], self.netlink, self.listener.as_raw_fd()]);
+    }
+
+    fn poll_of(&mut self, what: &'static str, fds: &[c_int]) {
+        let ask = |fd: &c_int| pollfd { fd: *fd, events: libc::POLLIN, revents: 0 };
+        let mut p: Vec<pollfd> = fds.iter().map(ask).collect();
         // SAFETY: as many as there are.
         let n = unsafe { libc::poll(p.as_mut_ptr(), p.len() as u64, 1000) };
         self.note(what, n as isize);
     }
 
-    fn accept(&mut self, what: &'static str) {
+    /// Polls a descriptor before and after the program makes it readable.
+    pub(crate) fn turn(&mut self, what: &'static str, fd: c_int, act: impl FnOnce()) {
+        let fds = [self.packets, fd];
+        self.poll_of(what, &fds);
+        act();
+        self.poll_of(what, &fds);
+    }
+
+    pub(crate) fn accept(&mut self, what: &'static str) {
+        self.accept_of(what, self.listener.as_raw_fd());
+    }
+
+    pub(crate) fn accept_of(&mut self, what: &'static str, fd: c_int) {
         // SAFETY: no address is asked for.
-        let got = unsafe { libc::accept(self.listener.as_raw_fd(), null_mut(), null_mut()) };
+        let got = unsafe { libc::accept(fd, null_mut(), null_mut()) };
         self.note(what, got.min(0) as isize);
     }
 
     /// Asks for a message of netlink.
-    fn look(&mut self, what: &'static str) {
+    pub(crate) fn look(&mut self, what: &'static str) {
+        self.look_at(what, self.netlink);
+    }
+
+    pub(crate) fn look_at(&mut self, what: &'static str, fd: c_int) {
         let mut bytes = [0; 16];
         let mut pieces = [piece(&mut bytes)];
         let mut m = message(&mut pieces, &mut [], &mut []);
         // SAFETY: all memory lives across the call.
-        let n = unsafe { libc::recvmsg(self.netlink, &raw mut m, libc::MSG_DONTWAIT) };
+        let n = unsafe { libc::recvmsg(fd, &raw mut m, libc::MSG_DONTWAIT) };
         self.note(what, n);
     }
 
@@ -86,13 +106,13 @@ impl Program {
         self.note("ask", n);
     }
 
-    fn end(self) {
+    pub(crate) fn end(self) {
         self.results.iter().for_each(|(what, n)| println!("{what}: {n}"));
         std::fs::remove_file(&self.path).unwrap();
     }
 }
 
-fn write(fd: c_int) {
+pub(crate) fn write(fd: c_int) {
     // SAFETY: one byte.
     assert_eq!(unsafe { libc::write(fd, b"x".as_ptr().cast(), 1) }, 1);
 }

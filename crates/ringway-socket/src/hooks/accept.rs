@@ -5,62 +5,22 @@
 //! burst of frames. A look first, with the same answer, takes two short calls; the first look at a descriptor takes a third.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use libc::{pollfd, sockaddr, socklen_t};
-use ringway_shim::{FDS, set_errno};
+use ringway_shim::set_errno;
 
-use super::quiet::{self, Moment, told};
+use super::kinds::listens;
+use super::quiet::{self, Lack, Moment, told};
 use crate::inlet;
 use crate::report::{self, Call};
 use crate::sys::real;
-
-/// Descriptors that were found to listen, a bit for each. A socket listens until it is closed. connect(2) to no family ends that for TCP, too:
-/// `accept` then gives `EAGAIN` in place of `EINVAL`.
-static LISTENING: [AtomicU64; FDS / 64] = [const { AtomicU64::new(0) }; FDS / 64];
-
-fn bit(fd: c_int) -> Option<(&'static AtomicU64, u64)> {
-    let fd = usize::try_from(fd).ok()?;
-    LISTENING.get(fd / 64).map(|word| (word, 1 << (fd % 64)))
-}
-
-/// The descriptor is closed, or names something else now.
-#[inline]
-pub(super) fn forget(fd: c_int) {
-    if let Some((word, bit)) = bit(fd)
-        && word.load(Relaxed) & bit != 0
-    {
-        word.fetch_and(!bit, Relaxed);
-    }
-}
-
-/// Whether a descriptor names a socket that listens.
-fn listens(fd: c_int) -> bool {
-    let Some((word, bit)) = bit(fd) else { return asks_listens(fd) };
-    if word.load(Relaxed) & bit != 0 {
-        return true;
-    }
-    let listens = asks_listens(fd);
-    if listens {
-        word.fetch_or(bit, Relaxed);
-    }
-    listens
-}
-
-fn asks_listens(fd: c_int) -> bool {
-    let (mut listens, mut len) = (0 as c_int, size_of::<c_int>() as socklen_t);
-    let value = (&raw mut listens).cast();
-    // SAFETY: a number and its length.
-    let asked = unsafe { real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_ACCEPTCONN, value, &raw mut len) };
-    asked == 0 && listens != 0
-}
 
 /// Whether the kernel would answer `EAGAIN`: a socket that listens, does not block, and nobody connects. All else is left to the kernel.
 fn nobody(fd: c_int) -> bool {
     if inlet::receiving() == 0 {
         return false;
     }
-    if quiet::was_empty(fd) {
+    if quiet::was_empty(fd, Lack::Connection) {
         return true;
     }
     let begun = Moment::now();
@@ -72,7 +32,7 @@ fn nobody(fd: c_int) -> bool {
     // SAFETY: no memory is involved.
     let nobody = listens(fd) && unsafe { real::fcntl(fd, libc::F_GETFL, 0) } & libc::O_NONBLOCK != 0;
     if nobody {
-        quiet::note_empty(fd, begun);
+        quiet::note_empty(fd, Lack::Connection, begun);
     }
     nobody
 }

@@ -27,7 +27,7 @@ const ADDRESS_MOST: usize = size_of::<libc::sockaddr_storage>();
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     // SAFETY: the caller's arguments.
-    let fd = unsafe { real::socket(domain, kind, protocol) };
+    let fd = quiet::told(unsafe { real::socket(domain, kind, protocol) });
     let plain = kind & !TYPE_FLAGS;
     if fd >= 0 && (domain, plain) == (libc::AF_INET, libc::SOCK_RAW) {
         note_raw(fd, protocol);
@@ -116,7 +116,7 @@ pub unsafe extern "C-unwind" fn bind(fd: c_int, at: *const sockaddr, len: sockle
     unsafe { real::bind(fd, at, len) }
 }
 
-/// Somebody who listens may have a connection now, also when the call is not done.
+/// A socket that listens may have a connection now, also when the call is not done.
 ///
 /// # Safety
 /// As connect(2).
@@ -126,6 +126,16 @@ pub unsafe extern "C-unwind" fn connect(fd: c_int, to: *const sockaddr, len: soc
     let done = unsafe { real::connect(fd, to, len) };
     quiet::news();
     done
+}
+
+/// A call that reads from the other end, or accepts, finds the end.
+///
+/// # Safety
+/// As shutdown(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
+    // SAFETY: the caller's arguments.
+    quiet::told(unsafe { real::shutdown(fd, how) })
 }
 
 /// # Safety

@@ -4,8 +4,8 @@ use ringway_shim::FDS;
 use ringway_shim::{ReentryGuard, fail};
 use std::ffi::c_int;
 
-use super::accept;
-use super::quiet::told;
+use super::kinds;
+use super::quiet::{news, told};
 use crate::incoming::FrameQuery;
 use crate::sys::{isolated, real};
 use crate::{fork, incoming, link, raw, sockets};
@@ -30,9 +30,12 @@ pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     if raw::is(fd) && fork::is_here() {
         raw::remove(fd);
     }
-    accept::forget(fd);
+    kinds::forget(fd);
     // SAFETY: the caller's argument.
-    told(unsafe { real::close(fd) })
+    let done = unsafe { real::close(fd) };
+    // One that fails has closed it too, but for a number that names nothing.
+    news();
+    done
 }
 
 /// # Safety
@@ -40,17 +43,19 @@ pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) -> c_int {
     let closes = flags & !(libc::CLOSE_RANGE_UNSHARE as c_int) == 0;
-    if closes && fork::is_here() {
+    if closes {
+        let here = fork::is_here();
         for fd in from..=to.min(FDS as u32 - 1) {
-            if sockets::get(fd as c_int).is_some()
+            kinds::forget(fd as c_int);
+            if here
+                && sockets::get(fd as c_int).is_some()
                 && let Some(_guard) = ReentryGuard::enter()
             {
                 sockets::remove(fd as c_int);
             }
-            if raw::is(fd as c_int) {
+            if here && raw::is(fd as c_int) {
                 raw::remove(fd as c_int);
             }
-            accept::forget(fd as c_int);
         }
     }
     // SAFETY: the caller's arguments.
@@ -67,7 +72,7 @@ pub unsafe extern "C-unwind" fn closefrom(from: c_int) {
 
 /// `to` names what `from` names, once the kernel has said so.
 fn copied(from: c_int, to: c_int) -> c_int {
-    accept::forget(told(to));
+    kinds::forget(told(to));
     if to >= 0
         && to != from
         && (sockets::get(from).is_some() || sockets::get(to).is_some())
@@ -154,10 +159,10 @@ pub unsafe extern "C-unwind" fn ioctl(fd: c_int, what: libc::c_ulong, arg: usize
     }
     // SAFETY: the caller's arguments; one that it did not give is whatever its register held, and goes on as such.
     let ask = |fd| unsafe { real::ioctl(fd, what, arg) };
-    let done = match ABOUT_INTERFACES.contains(&what) && sockets::is_isolated(fd) {
+    let done = told(match ABOUT_INTERFACES.contains(&what) && sockets::is_isolated(fd) {
         true => isolated::ask_outside(ask).unwrap_or_else(fail),
-        false => told(ask(fd)),
-    };
+        false => ask(fd),
+    });
     if what == libc::FIONBIO && done == 0 && sockets::get(fd).is_some() {
         // SAFETY: the kernel has just read this word.
         note_nonblocking(fd, unsafe { *(arg as *const c_int) } != 0);

@@ -7,7 +7,7 @@ use libc::{iovec, mmsghdr, msghdr, socklen_t, ssize_t, timespec};
 use ringway_shim::time::{of_timespec, to_timespec};
 use ringway_shim::{errno, set_errno};
 
-use super::quiet::{self, Moment, told};
+use super::quiet::{self, Lack, Moment, told};
 use super::receive::{MOST, failed, length, ours};
 use crate::frame::Frame;
 use crate::incoming::{Wanted, receive};
@@ -88,7 +88,7 @@ pub unsafe extern "C-unwind" fn recvmsg(fd: c_int, msg: *mut msghdr, flags: c_in
 /// As recvmsg(2).
 unsafe fn other(fd: c_int, msg: *mut msghdr, flags: c_int) -> ssize_t {
     let looks = flags == libc::MSG_DONTWAIT && inlet::receiving() > 0;
-    if looks && quiet::was_empty(fd) {
+    if looks && quiet::was_empty(fd, Lack::Message) {
         return failed(libc::EAGAIN);
     }
     let begun = looks.then(Moment::now);
@@ -96,7 +96,7 @@ unsafe fn other(fd: c_int, msg: *mut msghdr, flags: c_int) -> ssize_t {
     let done = told(unsafe { real::recvmsg(fd, msg, flags) });
     if let Some(begun) = begun.filter(|now| done < 0 && errno() == libc::EAGAIN && quiet::holds(*now)) {
         if kernel::is_netlink(fd) {
-            quiet::note_empty(fd, begun);
+            quiet::note_empty(fd, Lack::Message, begun);
         }
         set_errno(libc::EAGAIN);
     }

@@ -9,6 +9,7 @@ mod create;
 mod descriptors;
 mod epoll;
 mod guest;
+mod kinds;
 mod look;
 mod mappings;
 mod messages;

@@ -36,6 +36,8 @@ pub(super) fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const s
         if found && mask.is_null() && quiet::was_quiet(&asked, now) {
             break;
         }
+        // The next poll may take the answer for its own.
+        let quiet = if found || never { quiet::begin(&asked, now) } else { None };
         drop(guard);
         let left = until.map(|t| t.saturating_duration_since(now.at()));
         let left = if ready { Some(Duration::ZERO) } else { left };
@@ -48,8 +50,8 @@ pub(super) fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const s
             return Some(n);
         }
         let guard = ReentryGuard::enter()?;
-        if n == 0 && (found || never) {
-            quiet::note_quiet(&asked, now);
+        if let Some(begun) = quiet.filter(|_| n == 0) {
+            quiet::note_quiet(&asked, begun);
         }
         tell(fds, &asked, n);
         drop(guard);

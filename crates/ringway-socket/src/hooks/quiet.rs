@@ -4,6 +4,9 @@
 //! descriptors for 32 frames, accepts three times and looks for messages of netlink seven times. So the answer to a poll that found
 //! nothing holds for the time that frames wait for others (`RINGWAY_BATCH_US`). News ends it: the program does or hears of something
 //! that may change the answer. A socket that had nothing since that poll has nothing as long as the answer holds.
+//!
+//! The answer holds for pipes, streams, sockets of netlink and taps only ([`kinds::may_wait`]). A poll of anything else asks the kernel
+//! each time.
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_short};
@@ -12,11 +15,12 @@ use std::time::{Duration, Instant};
 
 use libc::pollfd;
 
+use super::kinds;
 use crate::config::Config;
 use crate::inlet;
 
-/// How often the program did or heard of something other than frames: connected, wrote, read, changed a descriptor.
-static NEWS: AtomicU32 = AtomicU32::new(0);
+/// Counts what the program did or heard of other than frames: it connected, wrote, read, changed a descriptor.
+static NEWS: News = News::new();
 
 /// Sockets that are known to have nothing, at most.
 const MOST: usize = 16;
@@ -29,7 +33,7 @@ thread_local! {
 #[inline]
 pub(super) fn news() {
     if inlet::receiving() > 0 {
-        NEWS.fetch_add(1, Relaxed);
+        NEWS.tell();
     }
 }
 
@@ -51,6 +55,31 @@ pub(super) fn heard(found: c_int) -> c_int {
     found
 }
 
+/// A count of news.
+#[derive(Debug)]
+struct News(AtomicU32);
+
+impl News {
+    const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    fn count(&self) -> u32 {
+        self.0.load(Relaxed)
+    }
+
+    fn tell(&self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// What a socket does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lack {
+    Connection,
+    Message,
+}
+
 /// A moment at which a thread looks at its descriptors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
@@ -60,7 +89,7 @@ pub(super) struct Moment {
 
 impl Moment {
     pub(super) fn now() -> Self {
-        Self { at: Instant::now(), news: NEWS.load(Relaxed) }
+        Self { at: Instant::now(), news: NEWS.count() }
     }
 
     pub(super) fn at(self) -> Instant {
@@ -81,13 +110,13 @@ struct Quiet {
     /// What it was asked.
     asked: Vec<(c_int, c_short)>,
     /// Sockets that had nothing since then.
-    empty: [c_int; MOST],
+    empty: [(c_int, Lack); MOST],
     known: usize,
 }
 
 impl Quiet {
     const fn new() -> Self {
-        Self { since: None, asked: Vec::new(), empty: [-1; MOST], known: 0 }
+        Self { since: None, asked: Vec::new(), empty: [(-1, Lack::Message); MOST], known: 0 }
     }
 
     fn holds(&self, now: Moment, bound: Duration) -> bool {
@@ -107,13 +136,13 @@ impl Quiet {
         }
     }
 
-    fn is_empty(&self, fd: c_int) -> bool {
-        self.empty[..self.known].contains(&fd)
+    fn is_empty(&self, fd: c_int, what: Lack) -> bool {
+        self.empty[..self.known].contains(&(fd, what))
     }
 
-    fn add(&mut self, fd: c_int) {
-        if self.known < MOST && !self.is_empty(fd) {
-            self.empty[self.known] = fd;
+    fn add(&mut self, fd: c_int, what: Lack) {
+        if self.known < MOST && !self.is_empty(fd, what) {
+            self.empty[self.known] = (fd, what);
             self.known += 1;
         }
     }
@@ -132,9 +161,15 @@ pub(super) fn was_quiet(asked: &[pollfd], now: Moment) -> bool {
     with(|q, bound| q.holds(now, bound) && q.is_same(asked)).unwrap_or(false)
 }
 
-/// A poll of `asked`, which began at `now`, found nothing.
-pub(super) fn note_quiet(asked: &[pollfd], now: Moment) {
-    with(|q, _| q.begin(asked, now));
+/// The moment for [`note_quiet`], before the kernel is polled; `None` where its answer may not hold.
+pub(super) fn begin(asked: &[pollfd], now: Moment) -> Option<Moment> {
+    let holds = Config::get().bound.is_some() && asked.iter().all(|p| p.fd < 0 || kinds::may_wait(p.fd));
+    holds.then_some(now)
+}
+
+/// A poll of `asked`, which began at `begun`, found nothing.
+pub(super) fn note_quiet(asked: &[pollfd], begun: Moment) {
+    with(|q, _| q.begin(asked, begun));
 }
 
 /// Whether there is something to add to at `now`, by [`note_empty`].
@@ -142,16 +177,16 @@ pub(super) fn holds(now: Moment) -> bool {
     with(|q, bound| q.holds(now, bound)).unwrap_or(false)
 }
 
-/// Whether a socket had nothing not long ago.
-pub(super) fn was_empty(fd: c_int) -> bool {
-    with(|q, bound| q.is_empty(fd) && q.holds(Moment::now(), bound)).unwrap_or(false)
+/// Whether a socket lacked something not long ago.
+pub(super) fn was_empty(fd: c_int, what: Lack) -> bool {
+    with(|q, bound| q.is_empty(fd, what) && q.holds(Moment::now(), bound)).unwrap_or(false)
 }
 
 /// A look at a socket, which began at `now`, found nothing.
-pub(super) fn note_empty(fd: c_int, now: Moment) {
+pub(super) fn note_empty(fd: c_int, what: Lack, now: Moment) {
     with(|q, bound| {
         if q.holds(now, bound) {
-            q.add(fd);
+            q.add(fd, what);
         }
     });
 }
@@ -192,10 +227,12 @@ mod tests {
     fn sockets_that_have_nothing_are_known_until_the_next_poll() {
         let mut quiet = Quiet::new();
         quiet.begin(&[], Moment::now());
-        (0..2).for_each(|_| (0..40).for_each(|fd| quiet.add(fd)));
-        let known = (-1..40).filter(|fd| quiet.is_empty(*fd)).count();
-        assert_eq!((known, quiet.is_empty(-1), quiet.is_empty(0)), (MOST, false, true));
+        (0..2).for_each(|_| (0..40).for_each(|fd| quiet.add(fd, Lack::Message)));
+        let known = (-1..40).filter(|fd| quiet.is_empty(*fd, Lack::Message)).count();
+        assert_eq!(known, MOST);
+        let empty = [-1, 0].map(|fd| [Lack::Message, Lack::Connection].map(|what| quiet.is_empty(fd, what)));
+        assert_eq!(empty, [[false, false], [true, false]]);
         quiet.begin(&[], Moment::now());
-        assert!(!quiet.is_empty(0));
+        assert!(!quiet.is_empty(0, Lack::Message));
     }
 }

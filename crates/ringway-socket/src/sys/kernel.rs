@@ -105,34 +105,55 @@ pub(crate) fn bound_device(fd: RawFd) -> Option<u32> {
     nix::net::if_::if_nametoindex(name).ok()
 }
 
-/// An option of an IPv4 socket that is a byte: `IP_TTL`, `IP_TOS`.
-pub(crate) fn ip_option(fd: RawFd, name: c_int) -> Option<u8> {
+/// An option of a socket that is a number.
+fn number(fd: RawFd, level: c_int, name: c_int) -> Option<c_int> {
     let mut value: c_int = 0;
     let mut len = size_of::<c_int>() as socklen_t;
     let at = (&raw mut value).cast();
     // SAFETY: `value` has this length and lives across the call.
-    let done = unsafe { real::getsockopt(fd, libc::IPPROTO_IP, name, at, &raw mut len) };
-    u8::try_from(value).ok().filter(|_| done == 0)
+    let done = unsafe { real::getsockopt(fd, level, name, at, &raw mut len) };
+    (done == 0).then_some(value)
 }
 
-/// Whether it is a socket of netlink: only the kernel and what it does for programs sends there.
+/// An option of an IPv4 socket that is a byte: `IP_TTL`, `IP_TOS`.
+pub(crate) fn ip_option(fd: RawFd, name: c_int) -> Option<u8> {
+    u8::try_from(number(fd, libc::IPPROTO_IP, name)?).ok()
+}
+
+/// Whether it is a socket that listens.
+pub(crate) fn listens(fd: RawFd) -> bool {
+    number(fd, libc::SOL_SOCKET, libc::SO_ACCEPTCONN).is_some_and(|listens| listens != 0)
+}
+
+/// Whether it is a socket of netlink: the kernel answers requests there.
 pub(crate) fn is_netlink(fd: RawFd) -> bool {
-    let mut domain: c_int = 0;
-    let mut len = size_of::<c_int>() as socklen_t;
-    let at = (&raw mut domain).cast();
-    // SAFETY: `domain` has this length and lives across the call.
-    let done = unsafe { real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_DOMAIN, at, &raw mut len) };
-    done == 0 && domain == libc::AF_NETLINK
+    number(fd, libc::SOL_SOCKET, libc::SO_DOMAIN) == Some(libc::AF_NETLINK)
+}
+
+/// The device that makes a tap: TUN_MINOR of the misc devices (linux/miscdevice.h).
+const TUN: libc::dev_t = libc::makedev(10, 200);
+
+/// Whether it is a pipe, a stream, a socket of netlink or a tap.
+pub(crate) fn may_wait(fd: RawFd) -> bool {
+    // SAFETY: plain data, for which zero is a value.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `stat` lives across the call.
+    if unsafe { libc::fstat(fd, &raw mut stat) } < 0 {
+        return false;
+    }
+    match stat.st_mode & libc::S_IFMT {
+        libc::S_IFIFO => true,
+        libc::S_IFCHR => stat.st_rdev == TUN,
+        libc::S_IFSOCK => {
+            number(fd, libc::SOL_SOCKET, libc::SO_TYPE) == Some(libc::SOCK_STREAM) || is_netlink(fd)
+        }
+        _ => false,
+    }
 }
 
 /// Bytes that the socket may hold.
 pub(crate) fn receive_buffer(fd: RawFd) -> usize {
-    let mut bytes: c_int = 0;
-    let mut len = size_of::<c_int>() as socklen_t;
-    let at = (&raw mut bytes).cast();
-    // SAFETY: `bytes` has this length and lives across the call.
-    let done = unsafe { real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, at, &raw mut len) };
-    if done == 0 { bytes.max(0) as usize } else { 0 }
+    number(fd, libc::SOL_SOCKET, libc::SO_RCVBUF).map_or(0, |bytes| bytes.max(0) as usize)
 }
 
 fn owned(fd: RawFd) -> Result<OwnedFd, c_int> {

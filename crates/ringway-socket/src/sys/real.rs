@@ -11,6 +11,7 @@ ringway_shim::next_functions! {
     "socket" socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
     "bind" bind(fd: c_int, at: *const sockaddr, len: socklen_t) -> c_int;
     "connect" connect(fd: c_int, to: *const sockaddr, len: socklen_t) -> c_int;
+    "shutdown" shutdown(fd: c_int, how: c_int) -> c_int;
     "accept" accept(fd: c_int, from: *mut sockaddr, len: *mut socklen_t) -> c_int;
     "accept4" accept4(fd: c_int, from: *mut sockaddr, len: *mut socklen_t, flags: c_int) -> c_int;
     "getsockname" getsockname(fd: c_int, at: *mut sockaddr, len: *mut socklen_t) -> c_int;
