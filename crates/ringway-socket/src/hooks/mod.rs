@@ -13,6 +13,7 @@ mod kinds;
 mod look;
 mod mappings;
 mod messages;
+mod news;
 mod options;
 mod poll;
 mod quiet;

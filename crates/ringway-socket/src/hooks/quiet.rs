@@ -10,17 +10,18 @@
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_short};
-use std::sync::atomic::{AtomicU32, Ordering::*, fence};
+use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use libc::pollfd;
 
 use super::kinds;
+use super::news::News;
 use crate::config::Config;
 use crate::inlet;
 
 /// Counts what the program did or heard of other than frames: it connected, wrote, read, changed a descriptor.
-static NEWS: News = News::new();
+static NEWS: News<AtomicU32> = News(AtomicU32::new(0));
 
 /// Sockets that are known to have nothing, at most.
 const MOST: usize = 16;
@@ -53,43 +54,6 @@ pub(super) fn heard(found: c_int) -> c_int {
         news();
     }
     found
-}
-
-/// A count of news. It is odd while a thread may rely on it, and only then does news change it. So threads that write a lot share no cache
-/// line that changes, unless others poll. Nothing else is in its line.
-#[derive(Debug)]
-#[repr(align(128))]
-struct News(AtomicU32);
-
-impl News {
-    const fn new() -> Self {
-        Self(AtomicU32::new(0))
-    }
-
-    fn count(&self) -> u32 {
-        self.0.load(Acquire)
-    }
-
-    /// The count for a thread that asks the kernel next: what the kernel does not know by then changes it.
-    fn watch(&self) -> u32 {
-        let mut count = self.count();
-        if count & 1 == 0 {
-            count = self.0.fetch_or(1, AcqRel) | 1;
-        }
-        // The count is seen before the kernel is asked. `tell` has the other fence.
-        fence(SeqCst);
-        count
-    }
-
-    /// There is news, which the kernel knows already.
-    fn tell(&self) {
-        fence(SeqCst);
-        let count = self.0.load(Relaxed);
-        if count & 1 == 1 {
-            // If it fails, another thread has changed the count, and this news is older than what relies on the new one.
-            let _ = self.0.compare_exchange(count, count.wrapping_add(1), Release, Relaxed);
-        }
-    }
 }
 
 /// What a socket does not have.
@@ -253,45 +217,5 @@ mod tests {
         assert_eq!(empty, [[false, false], [true, false]]);
         quiet.begin(&[], Moment::now());
         assert!(!quiet.is_empty(0, Lack::Message));
-    }
-
-    #[test]
-    fn news_changes_a_count_on_which_a_thread_relies_and_no_other() {
-        let news = News::new();
-        (0..2).for_each(|_| news.tell());
-        assert_eq!(news.count(), 0, "nobody relies on it");
-        let seen = news.watch();
-        assert_eq!((news.watch(), news.count()), (seen, seen), "another thread relies on the same");
-        news.tell();
-        let told = news.count();
-        news.tell();
-        assert!(told != seen && news.count() == told, "nobody relies on it since");
-        assert!(![seen, told].contains(&news.watch()));
-    }
-
-    #[test]
-    fn what_is_written_while_a_thread_looks_is_seen_or_is_news() {
-        let [news, written, done] = [const { AtomicU32::new(0) }; 3];
-        let news = News(news);
-        let write = || {
-            for n in 1..=50_000 {
-                written.store(n, Relaxed);
-                news.tell();
-                done.store(n, Release);
-            }
-        };
-        let watch = || {
-            while done.load(Relaxed) < 50_000 {
-                let (count, seen) = (news.watch(), written.load(Relaxed));
-                for _ in 0..4 {
-                    let done = done.load(Acquire);
-                    assert!(done <= seen || news.count() != count, "{seen} was seen, {done} is done");
-                }
-            }
-        };
-        std::thread::scope(|s| {
-            (0..2).for_each(|_| drop(s.spawn(watch)));
-            s.spawn(write);
-        });
     }
 }
