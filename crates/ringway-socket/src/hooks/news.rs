@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering, fence};
 /// The word of a count: an atomic, or a model's.
 pub(super) trait Word {
     fn load(&self, order: Ordering) -> u32;
-    /// Makes the count odd; the one before.
+    /// Makes the count odd, and returns what it was.
     fn make_odd(&self) -> u32;
-    /// Puts `new` in the place of `old`, unless the count is another.
+    /// Replaces `old` by `new`, unless the count is another.
     fn replace(&self, old: u32, new: u32);
     /// A full barrier.
     fn barrier();
