@@ -16,25 +16,31 @@ pub(super) trait Word {
     fn barrier();
 }
 
-impl Word for AtomicU32 {
-    #[inline]
-    fn load(&self, order: Ordering) -> u32 {
-        self.load(order)
-    }
+macro_rules! word {
+    ($atomic:ty, $fence:path) => {
+        impl Word for $atomic {
+            #[inline]
+            fn load(&self, order: Ordering) -> u32 {
+                self.load(order)
+            }
 
-    fn make_odd(&self) -> u32 {
-        self.fetch_or(1, Ordering::AcqRel)
-    }
+            fn make_odd(&self) -> u32 {
+                self.fetch_or(1, Ordering::AcqRel)
+            }
 
-    fn replace(&self, old: u32, new: u32) {
-        let _ = self.compare_exchange(old, new, Ordering::Release, Ordering::Relaxed);
-    }
+            fn replace(&self, old: u32, new: u32) {
+                let _ = self.compare_exchange(old, new, Ordering::Release, Ordering::Relaxed);
+            }
 
-    #[inline]
-    fn barrier() {
-        fence(Ordering::SeqCst);
-    }
+            #[inline]
+            fn barrier() {
+                $fence(Ordering::SeqCst);
+            }
+        }
+    };
 }
+
+word!(AtomicU32, fence);
 
 /// A count of news. It is odd while a thread may rely on it, and only then does news change it. So threads that write a lot share no
 /// cache line that changes, unless others poll. Nothing else is in its line.
@@ -76,23 +82,7 @@ mod tests {
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicU32 as LoomU32, fence as loom_fence};
 
-    impl Word for LoomU32 {
-        fn load(&self, order: Ordering) -> u32 {
-            self.load(order)
-        }
-
-        fn make_odd(&self) -> u32 {
-            self.fetch_or(1, Ordering::AcqRel)
-        }
-
-        fn replace(&self, old: u32, new: u32) {
-            let _ = self.compare_exchange(old, new, Ordering::Release, Ordering::Relaxed);
-        }
-
-        fn barrier() {
-            loom_fence(Ordering::SeqCst);
-        }
-    }
+    word!(LoomU32, loom_fence);
 
     #[test]
     fn news_changes_a_count_on_which_a_thread_relies_and_no_other() {
