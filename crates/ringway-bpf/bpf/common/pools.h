@@ -25,10 +25,9 @@ struct pools {
 /* At the tracepoint: `with_others` is how many pages of the pool are not back. */
 static __always_inline void note_look(struct pools *pools, __s32 with_others)
 {
-	__u32 window = bpf_ktime_get_ns() >> POOL_WINDOW_BITS;
-
 	if (with_others <= 0)
 		return;
+	__u32 window = bpf_ktime_get_ns() >> POOL_WINDOW_BITS;
 	/* Looks on other CPUs that get lost here are few. */
 	if (READ_ONCE(pools->window) != window) {
 		WRITE_ONCE(pools->waiting, 0);

@@ -63,6 +63,15 @@ static __always_inline int find_sum(void *pkt, void *end, struct l4 *l)
 	return 1;
 }
 
+/* The field of a frame's checksum where that was left to be done; 0 where it was not. */
+static __always_inline __u16 *unfinished_sum(void *pkt, void *end, struct l4 *l)
+{
+	if (!find_sum(pkt, end, l) || l->field > 0xff)
+		return 0;
+	void *field = pkt + l->field;
+	return field + 2 <= end && *(__u16 *)field == fold(l->sum) ? field : 0;
+}
+
 /* Bytes that are added up. */
 struct adding {
 	void *pkt, *end;

@@ -15,10 +15,7 @@ static __always_inline int has_unfinished_sum(struct xdp_md *ctx)
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct l4 l;
 
-	if (!find_sum(pkt, end, &l) || l.field > 0xff)
-		return 0;
-	void *field = pkt + l.field;
-	return field + 2 <= end && *(__u16 *)field == fold(l.sum);
+	return unfinished_sum(pkt, end, &l) != 0;
 }
 
 /* Finishes the checksum of a frame if that was left to be done. Returns -1 when it was and can't be: not all of the frame is in
@@ -31,14 +28,14 @@ __noinline int finish_sum(struct xdp_md *ctx)
 	struct l4 l;
 	struct info *sw = bpf_map_lookup_elem(&info, &nothing);
 
-	if (!sw || !find_sum(pkt, end, &l) || l.field > 0xff)
+	if (!sw)
 		return 0;
-	void *field = pkt + l.field;
-	if (field + 2 > end || *(__u16 *)field != fold(l.sum))
+	__u16 *field = unfinished_sum(pkt, end, &l);
+	if (!field)
 		return 0;
 	if (!add_up(pkt, end, l.at, l.len, READ_ONCE(sw->zero), &sum))
 		return -1;
 	__u32 done = ~fold(sum) & 0xffff;
-	*(__u16 *)field = done ? done : 0xffff;
+	*field = done ? done : 0xffff;
 	return 0;
 }

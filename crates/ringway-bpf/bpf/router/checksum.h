@@ -10,15 +10,13 @@ __noinline int finish_sum(struct xdp_md *ctx)
 	__u64 sum = 0;
 	struct l4 l;
 
-	if (!find_sum(pkt, end, &l) || l.field > 0xff)
-		return 1;
-	void *field = pkt + l.field;
-	if (field + 2 > end || *(__u16 *)field != fold(l.sum))
+	__u16 *field = unfinished_sum(pkt, end, &l);
+	if (!field)
 		return 1;
 	if (!add_up(pkt, end, l.at, l.len, zero(), &sum))
 		return 0;
 	__u32 done = ~fold(sum) & 0xffff;
-	*(__u16 *)field = done ? done : 0xffff;
+	*field = done ? done : 0xffff;
 	return 1;
 }
 
