@@ -60,8 +60,7 @@ impl Core {
         let interface = (self.cfg.tx_rings + self.cfg.rx_rings) as usize;
         let [window, waiting] =
             KRING_POOLS.map(|at| self.loaded.kstate.u32(interface * KRING + at).load(Relaxed));
-        waiting >= self.cfg.most_pools
-            && pools::abound((window, waiting), self.cfg.most_pools, time::coarse_ns())
+        pools::abound((window, waiting), self.cfg.most_pools, time::coarse_ns())
     }
 
     /// The kernel's tail of a ring; the client's mapping of it is read-only.

@@ -38,9 +38,8 @@ const AT_ONCE: u32 = 256;
 /// Length of the frame passed to the program for ring 0 of several: the program learns the ring from the length.
 const FRAME_IN: u32 = 64;
 
-/// Lengths that the kernel takes, and that bring no bytes to copy.
-const SHORTEST: u32 = 14;
-const LONGEST_IN: u32 = 512;
+/// Lengths that a frame passed in may have: the kernel refuses shorter ones, and copies the bytes of each into 64 pages.
+const LENGTHS_IN: std::ops::RangeInclusive<u32> = 14..=512;
 
 /// Whole milliseconds, in the half of a word that another process compares.
 fn ms(ns: u64) -> u32 {
@@ -99,12 +98,12 @@ impl EbpfTx {
         at
     }
 
-    /// Length of the frame passed to the program. With one ring: the length of the next frame, since frames of that length leave as they are.
+    /// Length of the frame passed to the program. With one ring it is the next frame's, unless that is long: frames of that length
+    /// leave as they are.
     fn frame_in(&self, ring: &RingView) -> u32 {
-        match self.core.cfg.tx_rings {
-            1 => u32::from(ring.slot(self.sent).len).clamp(SHORTEST, LONGEST_IN),
-            _ => FRAME_IN + self.ring,
-        }
+        let len = u32::from(ring.slot(self.sent).len);
+        let fits = self.core.cfg.tx_rings == 1 && LENGTHS_IN.contains(&len);
+        if fits { len } else { FRAME_IN + self.ring }
     }
 
     /// Sends the plain slots up to `end` as live frames. False when too many pools of pages wait: then so do the frames.
