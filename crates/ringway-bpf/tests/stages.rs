@@ -3,6 +3,8 @@
 
 mod assembly;
 
+use std::collections::{HashSet, VecDeque};
+
 /// All that a burst of plain copies runs once `vale_send` found that the port has no feature.
 const PLAIN_WAY: [&str; 8] = [
     "send_plain",
@@ -57,6 +59,76 @@ fn a_router_that_nobody_watches_runs_no_instruction_more() {
             assert_eq!(count(&timed, CLOCK), 5);
             assert!(without.keys().all(|name| name == program || with.contains_key(name)));
             assert_eq!(with.len(), without.len() - 1, "nothing else is added");
+        }
+    }
+}
+
+/// The shortest way through a function that has this instruction, but for its labels.
+fn shortest(lines: &[String], by: &str) -> Vec<String> {
+    let all: Vec<usize> = (0..lines.len()).filter(|n| lines[*n] == by).collect();
+    let ways = all.into_iter().filter_map(|at| {
+        let mut way = search(lines, 0, |n| n == at)?;
+        way.extend(search(lines, at + 1, |n| lines[n] == "exit")?);
+        Some(way.into_iter().map(|n| lines[n].clone()).filter(|line| !line.ends_with(':')).collect())
+    });
+    ways.min_by_key(Vec::len).expect("there is a way")
+}
+
+/// The lines from one on to the first that is wanted. Labels cost nothing, and other lines one step.
+fn search(lines: &[String], from: usize, wanted: impl Fn(usize) -> bool) -> Option<Vec<usize>> {
+    let (mut ways, mut seen) = (VecDeque::from([vec![from]]), HashSet::new());
+    while let Some(way) = ways.pop_front() {
+        let n = *way.last()?;
+        if wanted(n) {
+            return Some(way);
+        }
+        if !seen.insert(n) || lines[n] == "exit" {
+            continue;
+        }
+        let target = lines[n].split_once("goto ").map(|(_, label)| format!("{label}:"));
+        let jump = target.and_then(|label| lines.iter().position(|line| *line == label));
+        let next = (!lines[n].starts_with("goto ")).then_some(n + 1);
+        for to in jump.into_iter().chain(next) {
+            let more = [&way[..], &[to]].concat();
+            if lines[to].ends_with(':') { ways.push_front(more) } else { ways.push_back(more) }
+        }
+    }
+    None
+}
+
+/// The first frame of a tick looks for a watcher. The others go another way.
+#[test]
+fn a_frame_of_an_interface_that_nobody_watches_runs_no_instruction_more() {
+    for build in ["-DOLD_KERNEL=0", "-DOLD_KERNEL=1"] {
+        // How the assembler calls bpf_redirect_map, for a frame to another interface.
+        for (decision, calls) in [
+            ("-DDECISION=0", &["call 51", "call slow_wire", "call flood_wire", "call enter_with_rules"][..]),
+            ("-DDECISION=1", &["call flood_wire", "call enter_with_rules"]),
+            ("-DDECISION=2", &["call enter_with_rules"]),
+        ] {
+            let nic = |more: &[&str]| assembly::with_labels("nic/nic", &[&[decision, build], more].concat());
+            let (with, without) = (nic(&[]), nic(&["-DWITHOUT_STAGES"]));
+            for call in calls {
+                let [with, without] = [&with, &without].map(|of| shortest(&of["vale_wire"], call));
+                let calls = |way: &[String]| -> Vec<_> {
+                    way.iter().filter(|line| line.starts_with("call ")).cloned().collect()
+                };
+                assert_eq!(calls(&with), calls(&without), "{build} {decision}");
+                assert!(!calls(&with).contains(&"call begin_tick".to_owned()), "{with:?}");
+                // For old kernels clang moves some registers more on the ways of hubs and rules.
+                let is_plain = decision == "-DDECISION=0" && *call != "call enter_with_rules";
+                let most = without.len() + if build == "-DOLD_KERNEL=0" || is_plain { 0 } else { 2 };
+                assert!(with.len() <= most, "{call}: {} and {}", with.len(), without.len());
+            }
+            let same =
+                ["flood_wire", "slow_wire", "deliver_wire", "enter_with_rules", "finish_wire", "find_wire"];
+            for name in same {
+                let [with, without] = [&with, &without].map(|of| &of[name]);
+                assert!(with == without, "{name}: {} and {}", with.len(), without.len());
+            }
+            let clocks = |name: &str| with[name].iter().filter(|line| *line == CLOCK).count();
+            assert_eq!(clocks("vale_wire"), 0);
+            assert!(clocks("route_timed") > 1 && clocks("route_with_rules_timed") > 1);
         }
     }
 }

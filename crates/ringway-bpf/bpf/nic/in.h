@@ -107,6 +107,79 @@ __noinline int slow_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 	return XDP_DROP;
 }
 
+/* Sends a frame where its addresses say. `border`: of a frame that is timed. */
+static __always_inline int route_plain(struct xdp_md *ctx, struct nic_cpu *cpu, __u64 dst, __u64 src, __u32 len, __u32 linear,
+				       __u64 *border)
+{
+	if (DECISION == HUB) {
+		end_wire_stage(border, DECIDE);
+		return flood_wire(ctx, len, linear);
+	}
+	NIC_CUT(NIC_CHECKED);
+	learn_source(cpu, src);
+	NIC_CUT(NIC_LEARNED);
+	__u64 entry = look_up_port(cpu, dst);
+	end_wire_stage(border, DECIDE);
+	if (!entry)
+		return flood_wire(ctx, len, linear);
+	NIC_CUT(NIC_FOUND);
+	__u32 dest = entry & 0xff;
+	if (entry & ENTRY_BLACKHOLE)
+		return count_lost(cpu, BLACKHOLE);
+	if (dest == cfg.port)
+		return count_lost(cpu, SAME_PORT);
+	if (redirect_to_nic(dest) != XDP_REDIRECT)
+		return slow_wire(ctx, dest, len);
+	cpu->copies++;
+	if (nic.software && has_unfinished_sum(ctx) && finish_sum(ctx)) {
+		count_withheld(dest, BAD_OFFLOAD);
+		return count_lost(cpu, BAD_OFFLOAD);
+	}
+	cpu->tx.out++;
+	cpu->tx.bytes += len;
+	count_handed(dest, len);
+	return XDP_REDIRECT;
+}
+
+static __always_inline __u64 destination_at(void *pkt)
+{
+	return *(__u32 *)pkt | (__u64) * (__u16 *)(pkt + 4) << 32;
+}
+
+static __always_inline __u64 source_at(void *pkt)
+{
+	return *(__u16 *)(pkt + 6) | (__u64) * (__u32 *)(pkt + 8) << 16;
+}
+
+#ifdef WITHOUT_STAGES /* a test compares with this */
+#define IS_TIMED(cpu, jiffies) (begin_tick(jiffies), 0)
+#else
+#define IS_TIMED(cpu, jiffies) is_wire_timed(cpu, jiffies)
+
+/* Of a frame that finds another word than its tick: begins the tick if it is the first one. */
+static __always_inline int is_wire_timed(struct nic_cpu *cpu, __u64 jiffies)
+{
+	if (is_other_tick(cpu, jiffies))
+		begin_tick(jiffies);
+	return is_frame_timed(cpu);
+}
+#endif
+
+/* The rest of a timed frame's way. */
+__noinline int route_timed(struct xdp_md *ctx, __u32 len, __u32 linear)
+{
+	__u32 self = cfg.port;
+	__u64 border = bpf_ktime_get_ns();
+	struct nic_cpu *cpu = nic_of(self);
+	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	if (!cpu || pkt + ETH_HLEN > end)
+		return XDP_DROP;
+	int verdict = route_plain(ctx, cpu, destination_at(pkt), source_at(pkt), len, linear, &border);
+	end_timed_frame(&border);
+	return verdict;
+}
+
 /* Frames of a NIC take the way of nic/with_rules.h where a port has VLANs or other features: the NIC, or one that it may send to.
  * They also take it where the switch has a user's module. */
 static __always_inline int enter_from_wire(struct xdp_md *ctx)
@@ -127,36 +200,11 @@ static __always_inline int enter_from_wire(struct xdp_md *ctx)
 	__u32 linear = end - pkt, len = wire_len(ctx, linear);
 	if (len > MAX_FRAME)
 		return count_lost(cpu, TOO_LONG);
-	__u64 dst = *(__u32 *)pkt | (__u64) * (__u16 *)(pkt + 4) << 32;
-	__u64 src = *(__u16 *)(pkt + 6) | (__u64) * (__u32 *)(pkt + 8) << 16;
+	__u64 dst = destination_at(pkt), src = source_at(pkt);
 	__u64 jiffies = bpf_jiffies64(); /* a load, not a call */
-	if (jiffies != cpu->tick)
-		begin_tick(jiffies);
+	if (jiffies != cpu->tick && IS_TIMED(cpu, jiffies))
+		return WITH_MODULE || READ_ONCE(sw->wires) ? route_with_rules_timed(ctx, len, linear) : route_timed(ctx, len, linear);
 	if (WITH_MODULE || READ_ONCE(sw->wires))
 		return enter_with_rules(ctx, len, linear);
-	if (DECISION == HUB)
-		return flood_wire(ctx, len, linear);
-	NIC_CUT(NIC_CHECKED);
-	learn_source(cpu, src);
-	NIC_CUT(NIC_LEARNED);
-	__u64 entry = look_up_port(cpu, dst);
-	if (!entry)
-		return flood_wire(ctx, len, linear);
-	NIC_CUT(NIC_FOUND);
-	__u32 dest = entry & 0xff;
-	if (entry & ENTRY_BLACKHOLE)
-		return count_lost(cpu, BLACKHOLE);
-	if (dest == cfg.port)
-		return count_lost(cpu, SAME_PORT);
-	if (redirect_to_nic(dest) != XDP_REDIRECT)
-		return slow_wire(ctx, dest, len);
-	cpu->copies++;
-	if (nic.software && has_unfinished_sum(ctx) && finish_sum(ctx)) {
-		count_withheld(dest, BAD_OFFLOAD);
-		return count_lost(cpu, BAD_OFFLOAD);
-	}
-	cpu->tx.out++;
-	cpu->tx.bytes += len;
-	count_handed(dest, len);
-	return XDP_REDIRECT;
+	return route_plain(ctx, cpu, dst, src, len, linear, 0);
 }

@@ -117,7 +117,7 @@ static __always_inline int enter_skb(struct __sk_buff *skb)
 	if (DECISION == HUB)
 		return flood_skb(&sent);
 	__u64 dst = head[0] & ADDRESS_BITS, src = head[0] >> 48 | head[1] << 16, jiffies = bpf_jiffies64();
-	if (jiffies != sent.cpu->tick)
+	if (jiffies != sent.cpu->tick && is_other_tick(sent.cpu, jiffies))
 		begin_tick(jiffies);
 	learn_source(sent.cpu, src);
 	__u64 entry = look_up_port(sent.cpu, dst);

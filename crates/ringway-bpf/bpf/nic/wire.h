@@ -2,7 +2,7 @@
 /* Steps of a frame that comes in by a NIC: its addresses in the table, copies into rings of virtual ports, redirects to other
  * NICs, counters. */
 #pragma once
-#include "nic/state.h"
+#include "nic/stages.h"
 #include "switch/fdb.h"
 #include "switch/reserve.h"
 #include "nic/finish_sum.h"
@@ -26,7 +26,7 @@ static __always_inline int count_lost(struct nic_cpu *cpu, __u32 why)
 	return XDP_DROP;
 }
 
-/* Begins a tick: keeps the unit of age. */
+/* Begins a tick: keeps the unit of age, and looks whether somebody watches. */
 __noinline int begin_tick(__u64 jiffies)
 {
 	__u32 zero = 0, self = cfg.port;
@@ -35,8 +35,8 @@ __noinline int begin_tick(__u64 jiffies)
 
 	if (!sw || !cpu)
 		return 0;
-	__u64 unit = READ_ONCE(sw->age_unit), now = bpf_ktime_get_ns() / (unit ? unit : 1);
-	cpu->tick = jiffies;
+	__u64 unit = READ_ONCE(sw->age_unit), ns = bpf_ktime_get_ns(), now = ns / (unit ? unit : 1);
+	cpu->tick = jiffies | watch_mark(cpu, ns);
 	cpu->last_src = cpu->last_dst = ~0ULL;
 	if (now != cpu->now) {
 		cpu->now = now;

@@ -95,11 +95,12 @@ __noinline int find_wire(void)
 }
 
 /* Gives a frame that entered its VLAN where it is to go. Returns why it may go nowhere, or 0. */
-static __always_inline __u32 route_wire(struct xdp_md *ctx, struct wire_run *run, struct port_conf *conf)
+static __always_inline __u32 route_wire(struct xdp_md *ctx, struct wire_run *run, struct port_conf *conf, __u64 *border)
 {
 	__u32 self = cfg.port, dest = WITH_MODULE ? ask_wire(ctx) : find_wire(), why;
 	struct port_state *p = inner(&states, self);
 
+	end_wire_stage(border, DECIDE);
 	if (dest > NOWHERE)
 		return dest - NOWHERE;
 	if (dest == FLOOD) {
@@ -114,7 +115,8 @@ static __always_inline __u32 route_wire(struct xdp_md *ctx, struct wire_run *run
 	return why;
 }
 
-__noinline int enter_with_rules(struct xdp_md *ctx, __u32 len, __u32 linear)
+/* `border`: of a frame that is timed. A mirror's copy is delivered before the frame is decided on. */
+static __always_inline int route_with_rules(struct xdp_md *ctx, __u32 len, __u32 linear, __u64 *border)
 {
 	__u32 self = cfg.port;
 	struct wire_run *run = begin_wire(ctx, len, linear);
@@ -126,11 +128,30 @@ __noinline int enter_with_rules(struct xdp_md *ctx, __u32 len, __u32 linear)
 		return XDP_DROP;
 	/* First, so that a mirror sees a question before its answer. */
 	__u32 features = READ_ONCE(conf->features), mirror = READ_ONCE(conf->mirror), why = 0;
-	if (mirror && features & MIRROR_TX)
+	if (mirror && features & MIRROR_TX) {
+		end_wire_stage(border, DECIDE);
 		give_copy(ctx, mirror, AS_IS, self);
+		end_wire_stage(border, DELIVER);
+	}
 	if (features & (ACCESS | TRUNK))
 		why = enter_wire(run, conf, v);
 	if (!why)
-		why = route_wire(ctx, run, conf);
+		why = route_wire(ctx, run, conf, border);
+	else
+		end_wire_stage(border, DECIDE);
 	return finish_wire(ctx, why);
+}
+
+__noinline int enter_with_rules(struct xdp_md *ctx, __u32 len, __u32 linear)
+{
+	return route_with_rules(ctx, len, linear, 0);
+}
+
+__noinline int route_with_rules_timed(struct xdp_md *ctx, __u32 len, __u32 linear)
+{
+	__u64 border = bpf_ktime_get_ns();
+	int verdict = route_with_rules(ctx, len, linear, &border);
+
+	end_timed_frame(&border);
+	return verdict;
 }

@@ -5,6 +5,13 @@ use std::process::Command;
 
 /// The instructions of each function of `source`, a file in `bpf/`.
 pub(crate) fn functions(source: &str, definitions: &[&str]) -> BTreeMap<String, Vec<String>> {
+    let mut all = with_labels(source, definitions);
+    all.values_mut().for_each(|lines| lines.retain(|line| !line.ends_with(':')));
+    all
+}
+
+/// The same with lines such as `LBB_7:`, where jumps go.
+pub(crate) fn with_labels(source: &str, definitions: &[&str]) -> BTreeMap<String, Vec<String>> {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/bpf");
     let ended = Command::new("clang")
         .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-S", "-o", "-"])
@@ -26,9 +33,11 @@ fn parse(text: &str) -> BTreeMap<String, Vec<String>> {
             name = Some(label.to_owned());
         } else if line.starts_with(".Lfunc_end") {
             name = None;
-        } else if let Some(name) = name.as_ref().filter(|_| is_instruction(line)) {
+        } else if let Some(name) = name.as_ref().filter(|_| is_instruction(line) || line.starts_with("LBB")) {
             let place: &mut Vec<String> = all.entry(name.clone()).or_default();
-            place.push(without_number(line));
+            let end =
+                line.find(':').filter(|_| line.starts_with("LBB")).map_or(line.len(), |colon| colon + 1);
+            place.push(without_number(&line[..end]));
         }
     }
     all
@@ -54,5 +63,5 @@ fn assembly_is_read_as_functions() {
     let text = "\t.globl f\nf:          # @f\n.Lfunc_begin0:\n\t.loc 1 2\n\tr0 = 1\n\tif r0 > 2 goto LBB3_7\n\
                 LBB3_7:   # %x\n1:\n\tcall 5\n\texit\n.Lfunc_end0:\n\tr0 = 9\n";
     let found = parse(text);
-    assert_eq!(found["f"], ["r0 = 1", "if r0 > 2 goto LBB_7", "call 5", "exit"]);
+    assert_eq!(found["f"], ["r0 = 1", "if r0 > 2 goto LBB_7", "LBB_7:", "call 5", "exit"]);
 }
