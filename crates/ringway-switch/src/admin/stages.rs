@@ -1,4 +1,5 @@
-//! What the stages of a switch's bursts cost, counted while somebody watches (bpf/switch/stages.h).
+//! What the stages of a switch's bursts cost, counted while somebody watches (bpf/switch/stages.h). Interfaces count single frames
+//! (bpf/nic/stages.h).
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -17,15 +18,27 @@ impl Switch {
     pub const STAGES: [&str; stage::STAGES as usize] = ["decide", "deliver"];
 
     /// Has the ports of programs count what their bursts cost, for so long from now on, or longer when another watcher asked for
-    /// that. A port that is made later, or changed, counts from the next call on. Interfaces don't count: their programs have one
-    /// frame at a time.
+    /// that. A port that is made later, or changed, counts from the next call on.
     pub fn watch_stages(&self, time: Duration) {
-        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let until = monotonic_ns().saturating_add(time);
+        let until = end_of(time);
         for base in self.bases_of_programs() {
             self.ports.u64(base + at::STAGES + stages::UNTIL).fetch_max(until, Relaxed);
             self.ports.u32(base + at::FEATURES).fetch_or(at::WATCHED, Relaxed);
         }
+    }
+
+    /// Has interfaces count what frames cost that come in by them, in the same way. They begin with the kernel's next tick.
+    pub fn watch_interface_stages(&self, time: Duration) {
+        let until = end_of(time);
+        for base in self.bases_of_interfaces() {
+            self.ports.u64(base + at::STAGES + stages::UNTIL).fetch_max(until, Relaxed);
+        }
+    }
+
+    /// Whether the switch has interfaces.
+    #[must_use]
+    pub fn has_interfaces(&self) -> bool {
+        self.bases_of_interfaces().next().is_some()
     }
 
     /// Ports that count, or will find out with one of their next bursts that nobody watches any more.
@@ -35,11 +48,21 @@ impl Switch {
         self.bases_of_programs().filter(|base| features(*base) & at::WATCHED != 0).count()
     }
 
-    /// What the stages cost so far, in nanoseconds, summed over the ports there are.
+    /// What the stages cost so far, in nanoseconds, summed over the ports of programs there are.
     #[must_use]
     pub fn stages(&self) -> StageCounts {
+        self.sum(self.bases_of_programs())
+    }
+
+    /// The same over the interfaces there are. Each frame is a batch.
+    #[must_use]
+    pub fn interface_stages(&self) -> StageCounts {
+        self.sum(self.bases_of_interfaces())
+    }
+
+    fn sum(&self, bases: impl Iterator<Item = usize>) -> StageCounts {
         let mut sum = StageCounts::default();
-        for base in self.bases_of_programs() {
+        for base in bases {
             let word = |of| self.ports.u64(base + at::STAGES + of).load(Relaxed);
             let mut time = [0; MAX_STAGES];
             for (n, ns) in time[..Self::STAGES.len()].iter_mut().enumerate() {
@@ -55,6 +78,17 @@ impl Switch {
         let ports = self.ports().into_iter().filter(|port| port.nic.is_none() && !port.host);
         ports.map(|port| port.number as usize * at::SIZE)
     }
+
+    /// The same of interfaces.
+    fn bases_of_interfaces(&self) -> impl Iterator<Item = usize> {
+        let ports = self.ports().into_iter().filter(|port| port.nic.is_some() && !port.host);
+        ports.map(|port| port.number as usize * at::SIZE)
+    }
+}
+
+/// When a lease of so long ends that begins now.
+fn end_of(lease: Duration) -> u64 {
+    monotonic_ns().saturating_add(u64::try_from(lease.as_nanos()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

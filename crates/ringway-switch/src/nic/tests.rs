@@ -1,6 +1,7 @@
 //! The sending program of a NIC, run in ways that senders do not.
 
 mod pools;
+mod stages;
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
