@@ -136,8 +136,9 @@ fn a_switch_that_goes_away_ends_the_watch() {
 #[test]
 fn what_has_no_stages_is_refused() {
     for (args, code, says) in [
-        (&["--stages", "eth0"][..], 2, "accepted: switch=NAME, router=NAME, pid=PID"),
+        (&["--stages", "eth0"][..], 2, "accepted: switch=NAME, interfaces=NAME, router=NAME, pid=PID"),
         (&["--stages", "switch=vale9"], 1, "vale9"),
+        (&["--stages", "interfaces=vale9"], 1, "vale9"),
         (&["--stages", "router=r9"], 1, "r9"),
         (&["--stages", "pid=1"], 1, "pid=1: it has no stages that you may watch"),
         (&["--stages", "switch=vale0", "--cpu", "0"], 2, "--cpu"),

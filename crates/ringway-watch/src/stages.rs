@@ -14,7 +14,8 @@ pub use ringway_count::{StageCounts, TIMED_ONE_IN};
 /// How long a path counts after a watcher asked for it. A watcher that was killed leaves it on for so long at most.
 pub const LEASE: Duration = Duration::from_secs(2);
 
-/// Whose stages are watched: `switch=NAME`, `router=NAME` for a router in the kernel, or `pid=PID` for one in a process.
+/// Whose stages are watched: `switch=NAME`, `interfaces=NAME` for frames that come into a switch by interfaces, `router=NAME` for
+/// a router in the kernel, or `pid=PID` for one in a process.
 ///
 /// ```
 /// use ringway_watch::stages::Target;
@@ -28,6 +29,8 @@ pub const LEASE: Duration = Duration::from_secs(2);
 pub enum Target {
     /// The ports of programs at a switch.
     Switch(String),
+    /// The interfaces of a switch.
+    Interfaces(String),
     /// The members of a router in the kernel.
     Router(String),
     /// The loops of a process.
@@ -40,11 +43,14 @@ impl FromStr for Target {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text.split_once('=') {
             Some(("switch", name)) if !name.is_empty() => Ok(Self::Switch(name.to_owned())),
+            Some(("interfaces", name)) if !name.is_empty() => Ok(Self::Interfaces(name.to_owned())),
             Some(("router", name)) if !name.is_empty() => Ok(Self::Router(name.to_owned())),
             Some(("pid", pid)) => {
                 pid.parse().map(Self::Process).map_err(|_| format!("{pid} is no number of a process"))
             }
-            _ => Err(format!("'{text}' has no stages; accepted: switch=NAME, router=NAME, pid=PID")),
+            _ => Err(format!(
+                "'{text}' has no stages; accepted: switch=NAME, interfaces=NAME, router=NAME, pid=PID"
+            )),
         }
     }
 }
@@ -53,6 +59,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Switch(name) => write!(f, "switch={name}"),
+            Self::Interfaces(name) => write!(f, "interfaces={name}"),
             Self::Router(name) => write!(f, "router={name}"),
             Self::Process(pid) => write!(f, "pid={pid}"),
         }
@@ -69,6 +76,7 @@ pub struct Watch {
 #[derive(Debug)]
 enum Path {
     Switch(Box<Switch>),
+    Interfaces(Box<Switch>),
     /// Its name, too.
     Router(String, Stages),
     Loops(Vec<MeteredLoop>),
@@ -78,13 +86,22 @@ impl Watch {
     /// Opens a path, which does not count yet.
     ///
     /// # Errors
-    /// * [`ErrorKind::NotFound`] when there is no such switch or router, or the process has no loop whose stages the caller may watch
+    /// * [`ErrorKind::NotFound`] when there is no such switch or router, the switch has no interface, or the process has no loop whose stages the caller may watch
     /// * [`ErrorKind::Denied`] for the switch or router of another user
     /// * [`ErrorKind::Unfit`] for a router without a control process that has its packets counted
     pub fn open(target: &Target) -> Result<Self> {
         match target {
             Target::Switch(name) => {
                 let path = Path::Switch(Box::new(Switch::open(name)?));
+                Ok(Self { stages: Switch::STAGES.map(str::to_owned).into(), path })
+            }
+            Target::Interfaces(name) => {
+                let switch = Switch::open(name)?;
+                if !switch.has_interfaces() {
+                    return Err(Error::new(ErrorKind::NotFound, target.to_string(), "it has no interface")
+                        .cure(format!("add one: ringway switch port add {name}:INTERFACE")));
+                }
+                let path = Path::Interfaces(Box::new(switch));
                 Ok(Self { stages: Switch::STAGES.map(str::to_owned).into(), path })
             }
             Target::Router(name) => {
@@ -113,6 +130,7 @@ impl Watch {
     pub fn prolong(&self) {
         match &self.path {
             Path::Switch(switch) => switch.watch_stages(LEASE),
+            Path::Interfaces(switch) => switch.watch_interface_stages(LEASE),
             Path::Router(_, stages) => stages.watch(LEASE),
             Path::Loops(loops) => loops.iter().for_each(|of| of.watch(LEASE)),
         }
@@ -123,6 +141,7 @@ impl Watch {
     pub fn read(&self) -> StageCounts {
         match &self.path {
             Path::Switch(switch) => switch.stages(),
+            Path::Interfaces(switch) => switch.interface_stages(),
             Path::Router(_, stages) => stages.counts(),
             Path::Loops(loops) => loops.iter().fold(StageCounts::default(), |mut sum, of| {
                 sum.add(&of.counts());
@@ -141,7 +160,9 @@ impl Watch {
     #[must_use]
     pub fn is_there(&self) -> bool {
         match &self.path {
-            Path::Switch(switch) => switches().iter().any(|name| name == switch.name()),
+            Path::Switch(switch) | Path::Interfaces(switch) => {
+                switches().iter().any(|name| name == switch.name())
+            }
             Path::Router(name, _) => routers().contains(name),
             Path::Loops(loops) => loops.iter().any(MeteredLoop::is_there),
         }
@@ -158,11 +179,17 @@ mod tests {
         for text in ["", "switch=", "router=", "eth0", "pid=a", "port=null:"] {
             let text = text.parse::<Target>().unwrap_err();
             assert!(
-                text.contains("accepted: switch=NAME, router=NAME, pid=PID") || text.contains("no number"),
+                text.contains("accepted: switch=NAME, interfaces=NAME, router=NAME, pid=PID")
+                    || text.contains("no number"),
                 "{text}"
             );
         }
         assert_eq!("pid=7".parse(), Ok(Target::Process(7)));
+        let interfaces = Target::Interfaces("vale0".into());
+        assert_eq!(
+            (interfaces.to_string().parse(), "interfaces=".parse::<Target>().is_err()),
+            (Ok(interfaces), true)
+        );
     }
 
     #[test]

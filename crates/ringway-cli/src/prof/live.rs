@@ -29,7 +29,8 @@ pub(super) struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Do not sample: switch on the counters of a data path's stages, of switch=NAME, router=NAME, or pid=PID for `router run`
+    /// Do not sample: switch on the counters of a data path's stages, of switch=NAME, interfaces=NAME for frames that come into a switch
+    /// by interfaces, router=NAME, or pid=PID for `router run`
     #[arg(long, value_name = "PATH", conflicts_with_all = SAMPLED)]
     stages: Option<Target>,
 

@@ -21,7 +21,8 @@ pub(super) fn targets(id: &Id, switches: &[String]) -> Vec<Target> {
     };
     let switch = key.name.split_once(':').map(|(switch, _)| switch);
     let switch = switch.filter(|name| switches.iter().any(|there| there == name));
-    switch.map(|name| Target::Switch(name.to_owned())).into_iter().chain([Target::Process(key.pid)]).collect()
+    let paths = |name: &str| [Target::Switch(name.to_owned()), Target::Interfaces(name.to_owned())];
+    switch.map(paths).into_iter().flatten().chain([Target::Process(key.pid)]).collect()
 }
 
 /// What there is to say about a path, or why there is nothing.
@@ -206,7 +207,8 @@ mod tests {
         let key = |name| Id::Port(port(name, 7, Counters::default(), Counters::default()).key);
         let there = ["vale0".to_owned()];
         let process = Target::Process(7);
-        assert_eq!(targets(&key("vale0:a"), &there), [Target::Switch("vale0".into()), process.clone()]);
+        let switch = [Target::Switch("vale0".into()), Target::Interfaces("vale0".into()), process.clone()];
+        assert_eq!(targets(&key("vale0:a"), &there), switch);
         for name in ["vale1:a", "pcap:vale0:a", "vale0", "null:"] {
             assert_eq!(targets(&key(name), &there), vec![process.clone()], "{name}");
         }
