@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the stages of frames cost that come in by a NIC: the clock at their borders, for one frame in STAGES_EVERY on a CPU.
+/* What the stages of frames cost that come in by a NIC: the clock at their borders, for one frame in WIRE_STAGES_EVERY on a CPU. A
+ * frame that is timed takes half as long again, so they are fewer than the bursts of sends (STAGES_EVERY).
  *
  * Each frame compares `nic_cpu.tick` with the present tick. While somebody watches the port, that word has a mark, so it is another
  * one. A frame that nobody watches runs no instruction for this, but for the first one of a tick, which looks for the watcher. */
@@ -8,10 +9,10 @@
 
 /* In `nic_cpu.tick`, beside the tick: the port is watched, and how many frames go by until one is timed. */
 #define TICK_WATCHED (1ULL << 63)
-#define TICK_FRAME (1ULL << 58)
-#define TICK_FRAMES (31 * TICK_FRAME)
+#define TICK_FRAME (1ULL << 56)
+#define TICK_FRAMES (127 * TICK_FRAME)
 #define TICK_BITS (TICK_FRAME - 1)
-_Static_assert(STAGES_EVERY - 1 <= 31, "TICK_FRAMES has room for it");
+_Static_assert(WIRE_STAGES_EVERY - 1 <= 127, "TICK_FRAMES has room for it");
 
 /* The mark of a tick that began at `ns`. */
 static __always_inline __u64 watch_mark(struct nic_cpu *cpu, __u64 ns)
@@ -38,7 +39,7 @@ static __always_inline int is_frame_timed(struct nic_cpu *cpu)
 		cpu->tick = tick - TICK_FRAME;
 		return 0;
 	}
-	cpu->tick = tick | (STAGES_EVERY - 1) * TICK_FRAME;
+	cpu->tick = tick | (WIRE_STAGES_EVERY - 1) * TICK_FRAME;
 	return 1;
 }
 

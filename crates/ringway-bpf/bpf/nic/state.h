@@ -32,6 +32,8 @@ enum nic_cut { NIC_WHOLE, NIC_RECEIVED, NIC_CHECKED, NIC_LEARNED, NIC_FOUND };
 #define NIC_NETNS 1  /* inode number of its network namespace */
 #define NIC_BESIDE 4 /* of a NIC: its host's port, or 0; of a host: its NIC's */
 
+#define WIRE_STAGES_EVERY 97 /* one frame in so many is timed (nic/stages.h): no number that a driver takes at once */
+
 /* By port number, one for each CPU: programs of a NIC run with softirqs off, so each copy has a single writer. Adding up the
  * copies gives the counts. */
 struct nic_cpu {
