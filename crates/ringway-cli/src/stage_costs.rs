@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ringway_model::time::Clock;
-use ringway_watch::stages::{LEASE, StageCounts, TIMED_ONE_IN, Target, Watch};
+use ringway_watch::stages::{LEASE, StageCounts, Target, Watch};
 use serde_json::{Value, json};
 
 /// Between two times that a path is asked to go on counting.
@@ -54,7 +54,7 @@ impl Costs {
 
     /// How much of all batches come in a second, of which some were timed.
     fn rate(&self, timed: f64) -> f64 {
-        if self.seconds > 0.0 { timed * f64::from(TIMED_ONE_IN) / self.seconds } else { 0.0 }
+        if self.seconds > 0.0 { timed * f64::from(self.target.timed_one_in()) / self.seconds } else { 0.0 }
     }
 
     /// Packets a second.
@@ -131,6 +131,8 @@ pub(crate) mod tests {
         assert_eq!((&found["total"], &found["batch"]), (&1200.0.into(), &64.0.into()));
         assert_eq!((&found["target"], costs.pps()), (&"switch=vale0".into(), 17.0 * 320.0));
         assert!((costs.busy() - 17.0 * 192e-6).abs() < 1e-9, "{}", costs.busy());
+        let interfaces = Costs { target: Target::Interfaces("vale0".into()), ..costs };
+        assert_eq!(interfaces.pps(), 97.0 * 320.0);
     }
 
     #[test]

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use ringway::switch::{Switch, switches};
 use ringway::{Error, ErrorKind, Result};
-use ringway_count::{MeteredLoop, metered_loops};
+use ringway_count::{MeteredLoop, TIMED_ONE_IN, metered_loops};
 use ringway_router::kernel::{Router, Stages, routers};
 
-pub use ringway_count::{StageCounts, TIMED_ONE_IN};
+pub use ringway_count::StageCounts;
 
 /// How long a path counts after a watcher asked for it. A watcher that was killed leaves it on for so long at most.
 pub const LEASE: Duration = Duration::from_secs(2);
@@ -35,6 +35,17 @@ pub enum Target {
     Router(String),
     /// The loops of a process.
     Process(u32),
+}
+
+impl Target {
+    /// One batch in so many is timed. Rates are as many times what was counted.
+    #[must_use]
+    pub fn timed_one_in(&self) -> u32 {
+        match self {
+            Self::Interfaces(_) => Switch::INTERFACES_TIME_ONE_IN,
+            Self::Switch(_) | Self::Router(_) | Self::Process(_) => TIMED_ONE_IN,
+        }
+    }
 }
 
 impl FromStr for Target {

@@ -27,7 +27,7 @@ pub const MAX_STAGES: usize = 8;
 /// What stages cost so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StageCounts {
-    /// Batches that had packets and were timed, one in [`TIMED_ONE_IN`].
+    /// Batches that had packets and were timed. Loops time one in [`TIMED_ONE_IN`].
     pub batches: u64,
     /// Packets in them.
     pub packets: u64,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::switch::Switch;
 use crate::layout::port as at;
+use ringway_bpf::layout::nic;
 use ringway_bpf::layout::switch::{numbers, stage, stages};
 use ringway_count::{MAX_STAGES, StageCounts, TIMED_ONE_IN};
 use ringway_sys::time::monotonic_ns;
@@ -16,6 +17,9 @@ const _: () = assert!(numbers::STAGES_EVERY == TIMED_ONE_IN);
 impl Switch {
     /// The stages of a burst: to check its frames, learn and look up; then to reserve, copy, publish and wake.
     pub const STAGES: [&str; stage::STAGES as usize] = ["decide", "deliver"];
+
+    /// Of the frames that come in by an interface on one CPU, one in so many is timed.
+    pub const INTERFACES_TIME_ONE_IN: u32 = nic::numbers::WIRE_STAGES_EVERY;
 
     /// Has the ports of programs count what their bursts cost, for so long from now on, or longer when another watcher asked for
     /// that. A port that is made later, or changed, counts from the next call on.

@@ -3,7 +3,6 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ringway_bpf::layout::nic::numbers::WIRE_STAGES_EVERY;
 use ringway_count::StageCounts;
 use ringway_lab::raw::{RawReceiver, RawSender};
 use ringway_lab::{AnyError, Lab};
@@ -89,7 +88,7 @@ impl Bed {
         assert_eq!(self.counts(), ended, "nobody watches any more");
         self.switch.watch_interface_stages(LIMIT * 10);
         sleep(TICKS);
-        self.exchange(6 * WIRE_STAGES_EVERY);
+        self.exchange(6 * Switch::INTERFACES_TIME_ONE_IN);
         let counts = self.counts().since(&ended);
         let cpus = std::thread::available_parallelism().unwrap().get() as u64;
         // Each CPU has a number of its own that go by.
