@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define BPF_TCX_INGRESS ((enum bpf_attach_type)46) // newer than Debian 12's linux/bpf.h
-#define RUN_BURST 1024u      // live frames per call
+#define RUN_BURST 16384u     // live frames per call
 #define RUN_BATCH 64         // of them redirected at a time
 #define PACE_NS 100000u      // with a rate: frames of this time go together
 #define POLL_NS 5000000l     // how often counters are read
@@ -87,10 +87,10 @@ static void redirect(const char *a, const char *b)
 	follow(map_fd(object, "counts"), a, b);
 }
 
-static int load_flood(unsigned ifindex, const uint8_t *frame)
+static int load_flood(const uint8_t *frame)
 {
 	struct bpf_object *object = object_open("peer_flood");
-	struct flood_config config = { .ifindex = ifindex };
+	struct flood_config config = { 0 };
 	memcpy(config.head, frame, FRAME_HEAD);
 	struct bpf_map *data = bpf_object__find_map_by_name(object, ".rodata");
 	if (!data || bpf_map__set_initial_value(data, &config, sizeof config)) fail("unexpected eBPF object");
@@ -103,11 +103,13 @@ static void flood(const char *interface, uint32_t len, uint64_t period, uint32_t
 {
 	uint8_t frame[MAX_LEN];
 	frame_init(frame, len);
-	int program = load_flood(need_interface(interface), frame);
+	int program = load_flood(frame);
 	keep_attached(program);
 	if (rate && rate / (1000000000u / PACE_NS) < burst) burst = rate / (1000000000u / PACE_NS) ?: 1;
-	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = len, .repeat = (int)burst,
-	            .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = RUN_BATCH);
+	struct xdp_md from = { .data_end = len, .ingress_ifindex = need_interface(interface) };
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &from, .ctx_size_in = sizeof from, .data_in = frame,
+	            .data_size_in = len, .repeat = (int)burst, .flags = BPF_F_TEST_XDP_LIVE_FRAMES,
+	            .batch_size = RUN_BATCH);
 	prctl(PR_SET_TIMERSLACK, 1);
 	struct sent before = interface_sent(interface);
 	struct meter m = { .opened = now_ns() };

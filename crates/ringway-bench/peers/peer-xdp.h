@@ -10,7 +10,6 @@
 // Read-only data of the programs, set before they are loaded.
 struct flood_config {
 	__u64 head[8]; // the first FRAME_HEAD bytes of the frame
-	__u32 ifindex; // where it goes
 };
 
 struct count { __u64 packets, bytes; }; // per CPU and direction

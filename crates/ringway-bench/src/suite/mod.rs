@@ -15,6 +15,7 @@
 //! | [`l3`] | routers: of Ringway, and the kernel's |
 //! | [`tester`] | the RFC 2544 benchmark itself: speed, exactness |
 //! | [`report`] | the results as JSON: the contract of all suites |
+//! | [`distance`] | how far the CPUs of a suite are from each other |
 //! | [`leftovers`] | how a process that was cut short goes away without a trace |
 //! | [`sides`] | sender and receiver as processes |
 //! | [`table`] | the results as text |
@@ -30,6 +31,7 @@
 mod bed;
 mod case;
 pub mod containers;
+pub mod distance;
 mod duo;
 pub mod engine;
 pub mod fib;
@@ -144,21 +146,20 @@ pub fn run(
     conditions: Conditions,
     mut watch: impl FnMut(Step),
 ) -> Report {
-    run_told(suite, cases, options, conditions, |event| match event {
+    run_told(Report::new(suite, conditions), cases, options, |event| match event {
         Event::Step(step) => watch(step),
         Event::Measured(_) | Event::Case { .. } => {}
     })
 }
 
-/// Measures the cases one after the other. Tells `watch` before and after each measurement, and after each case.
+/// Measures the cases one after the other, for a report that is empty so far. Tells `watch` before and after each measurement, and after each case.
 ///
 /// A system that is not there, or fails twice, is left out from then on and named in the report. A stop by
 /// [`Options::signals`] ends the suite after the current measurement, which is thrown away; the report says so.
 pub fn run_told(
-    suite: &str,
+    mut report: Report,
     mut cases: Vec<Case<'_>>,
     options: &Options,
-    conditions: Conditions,
     mut watch: impl FnMut(Event<'_>),
 ) -> Report {
     cases.retain(|c| options.wants_case(c));
@@ -168,7 +169,6 @@ pub fn run_told(
     cases.retain(|c| !c.systems.is_empty());
     let total: usize = cases.iter().map(|c| c.systems.len() * options.runs as usize).sum();
     let mut progress = Progress { done: 0, total: total as u32, watch: &mut watch };
-    let mut report = Report::new(suite, conditions);
     for case in &mut cases {
         let (rows, missing) = (report.rows.len(), report.missing.len());
         measure(case, options, &mut progress, &mut report);
@@ -297,7 +297,7 @@ mod tests {
         let cases = vec![case("x", "a", Ok(1.0)), case("y", "b", Err(Fault::Failed("no".into())))];
         let mut told = Vec::new();
         let options = Options { runs: 1, ..Options::default() };
-        run_told("s", cases, &options, Conditions::default(), |event| {
+        run_told(Report::new("s", Conditions::default()), cases, &options, |event| {
             told.push(match event {
                 Event::Step(step) => format!("{} starts", step.system),
                 Event::Measured(report) => format!("{} of {}", report.rows.len(), report.missing.len()),

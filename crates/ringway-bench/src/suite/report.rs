@@ -14,6 +14,7 @@
 //!
 //! | key | what it is | where |
 //! | --- | --- | --- |
+//! | `apart_ns` | a cache line from the generator's CPU to the receiver's and back, before the start; beside `date` | two CPUs |
 //! | `note` | what a reader must know more | |
 //! | `variant` | `"32 ports"` | cases with several variants |
 //! | `gbit` | the median in Gbit/s with FCS | cases over frame sizes |
@@ -40,6 +41,9 @@ pub struct Report {
     /// The machine.
     #[serde(flatten)]
     pub conditions: Conditions,
+    /// Nanoseconds for a cache line from the generator's CPU to the receiver's and back, before the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart_ns: Option<u64>,
     /// One for each system of each case.
     pub rows: Vec<Row>,
     /// Systems without a number, or with fewer runs than the others.
@@ -128,7 +132,7 @@ impl Report {
     /// One without results.
     pub fn new(suite: &str, conditions: Conditions) -> Self {
         let suite = suite.to_owned();
-        Self { suite, conditions, rows: Vec::new(), missing: Vec::new(), interrupted: false }
+        Self { suite, conditions, apart_ns: None, rows: Vec::new(), missing: Vec::new(), interrupted: false }
     }
 
     /// The first system that is there and gave no number at all.

@@ -8,6 +8,7 @@ mod progress;
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use ringway_bench::suite::distance;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::sides::SideCommand;
 use ringway_bench::suite::{self, Bed, Case, Options};
@@ -206,11 +207,13 @@ fn measure_with(
     remarks: Remarks,
     page: Option<Page>,
 ) -> Result<(), Failure> {
-    let conditions = Conditions::read();
-    let report = Report::new(name, conditions.clone());
-    let output = Output::new(args.json.clone(), report, remarks).with_page(page);
-    output.console.line(&conditions.to_string())?;
-    if let Some(warning) = conditions.warning() {
+    let report = Report { apart_ns: distance::apart_ns(), ..Report::new(name, Conditions::read()) };
+    let output = Output::new(args.json.clone(), report.clone(), remarks).with_page(page);
+    output.console.line(&report.conditions.to_string())?;
+    if let Some(ns) = report.apart_ns {
+        output.console.line(&format!("a cache line takes {ns} ns from core to core and back"))?;
+    }
+    if let Some(warning) = report.conditions.warning() {
         note(&format!("warning: {warning}"));
     }
     let output = Shared::new(output);
@@ -223,7 +226,7 @@ fn measure_with(
     })?;
     let cases = cases(Bed::new(&lab, args.seconds, &signals).with_sides(&sides));
     check_names(&options, &cases)?;
-    let report = suite::run_told(name, cases, &options, conditions, |event| output.hear(event));
+    let report = suite::run_told(report, cases, &options, |event| output.hear(event));
     drop(lab);
     if report.interrupted {
         cut::clean_up(); // Ctrl-C on a terminal also ends the tools that delete
