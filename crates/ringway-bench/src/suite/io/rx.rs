@@ -5,6 +5,7 @@ use std::time::Duration;
 use ringway::OpenOptions;
 
 use super::kind::{Kind, with_all};
+use super::tx::counted;
 use super::{Bed, Links, SENDER, receiver};
 use crate::peers::{Peer, PeerKind, Traffic};
 use crate::suite::duo::beside;
@@ -23,11 +24,12 @@ const AS_THE_PEERS: u32 = 8192;
 const AFTER: f64 = 0.5;
 
 pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
-    let flood = "generator and NAPI on CPU 0, receiver on CPU 1";
+    let flood = "generator and NAPI on CPU 0, receiver on CPU 1; xdp-drop is a program in NAPI that counts frames and drops them: \
+                 what the generator leaves to any receiver";
     let gentle = "0.95 Mpps offered, less where the receiver's stack takes the generator's time on CPU 0; lost: frames sent and \
                   not received, all runs; libpcap, recvmmsg and ringway buffer 16 MB, af_xdp 4 MB";
     vec![
-        case(bed, "rx", AS_FAST_AS_IT_GOES, 2048).note(flood),
+        case(bed, "rx", AS_FAST_AS_IT_GOES, 2048).system("xdp-drop", move || dropped(bed)).note(flood),
         case(bed, "rx-1mpps", OFFERED, AS_THE_PEERS).note(gentle),
     ]
 }
@@ -68,6 +70,13 @@ pub(in crate::suite) fn peer(
         args.push(seconds);
         Ok(Peer::spawn(kind, args, Some(links.lab.name()), Some(receiver()))?)
     })
+}
+
+/// What a program of XDP takes that counts and drops.
+fn dropped(bed: Bed<'_>) -> Result<Sample, Fault> {
+    let links = bed.links(&["a"])?;
+    links.lab.run_napi("a1")?;
+    counted(links.lab, "sink", || flood(bed, AS_FAST_AS_IT_GOES).map(drop))
 }
 
 /// What a program receives on `a1`; `start` starts it, for so many seconds.
