@@ -126,6 +126,9 @@ fn a_frame_of_an_interface_that_nobody_watches_runs_no_instruction_more() {
                 let [with, without] = [&with, &without].map(|of| &of[name]);
                 assert!(with == without, "{name}: {} and {}", with.len(), without.len());
             }
+            // A frame that a member by tc gives to one interface: bpf_redirect.
+            let [with_skb, without_skb] = [&with, &without].map(|of| shortest(&of["vale_skb"], "call 23"));
+            assert!(with_skb.len() <= without_skb.len(), "{build} {decision}: {with_skb:?}");
             let clocks = |name: &str| with[name].iter().filter(|line| *line == CLOCK).count();
             assert_eq!(clocks("vale_wire"), 0);
             assert!(clocks("route_timed") > 1 && clocks("route_with_rules_timed") > 1);

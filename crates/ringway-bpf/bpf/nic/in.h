@@ -151,20 +151,6 @@ static __always_inline __u64 source_at(void *pkt)
 	return *(__u16 *)(pkt + 6) | (__u64) * (__u32 *)(pkt + 8) << 16;
 }
 
-#ifdef WITHOUT_STAGES /* a test compares with this */
-#define IS_TIMED(cpu, jiffies) (begin_tick(jiffies), 0)
-#else
-#define IS_TIMED(cpu, jiffies) is_wire_timed(cpu, jiffies)
-
-/* Of a frame that finds another word than its tick: begins the tick if it is the first one. */
-static __always_inline int is_wire_timed(struct nic_cpu *cpu, __u64 jiffies)
-{
-	if (is_other_tick(cpu, jiffies))
-		begin_tick(jiffies);
-	return is_frame_timed(cpu);
-}
-#endif
-
 /* The rest of a timed frame's way. */
 __noinline int route_timed(struct xdp_md *ctx, __u32 len, __u32 linear)
 {

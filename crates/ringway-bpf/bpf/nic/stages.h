@@ -70,3 +70,17 @@ static __always_inline void end_timed_frame(__u64 *border)
 	__sync_fetch_and_add(&conf->stages.bursts, 1);
 	__sync_fetch_and_add(&conf->stages.frames, 1);
 }
+
+/* Both stages of a buffer with so many frames, which had its way at `decided`. */
+static __always_inline void end_both_stages(__u64 begun, __u64 decided, __u32 frames)
+{
+	__u32 self = cfg.port;
+	struct port_conf *conf = conf_of(self);
+
+	if (!conf)
+		return;
+	__sync_fetch_and_add(&conf->stages.ns[DECIDE], decided - begun);
+	__sync_fetch_and_add(&conf->stages.ns[DELIVER], bpf_ktime_get_ns() - decided);
+	__sync_fetch_and_add(&conf->stages.bursts, 1);
+	__sync_fetch_and_add(&conf->stages.frames, frames);
+}

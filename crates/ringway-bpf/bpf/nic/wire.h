@@ -45,6 +45,20 @@ __noinline int begin_tick(__u64 jiffies)
 	return 0;
 }
 
+#ifdef WITHOUT_STAGES /* a test compares with this */
+#define IS_TIMED(cpu, jiffies) (begin_tick(jiffies), 0)
+#else
+#define IS_TIMED(cpu, jiffies) is_wire_timed(cpu, jiffies)
+
+/* Of a frame that finds another word than its tick: begins the tick if it is the first one. */
+static __always_inline int is_wire_timed(struct nic_cpu *cpu, __u64 jiffies)
+{
+	if (is_other_tick(cpu, jiffies))
+		begin_tick(jiffies);
+	return is_frame_timed(cpu);
+}
+#endif
+
 /* Notes the source. A source is looked at again in the next tick, or after a frame from another one. */
 static __always_inline void learn_source(struct nic_cpu *cpu, __u64 src)
 {

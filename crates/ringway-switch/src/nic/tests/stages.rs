@@ -25,7 +25,7 @@ struct Bed {
 }
 
 impl Bed {
-    fn new(letter: char, module: Module) -> Option<Self> {
+    fn new(letter: char, module: Module, path: NicPath) -> Option<Self> {
         if !ringway_sys::is_root() {
             eprintln!("SKIPPED: switches need root");
             return None;
@@ -36,7 +36,7 @@ impl Bed {
         for (nic, wire) in [("a0", "a1"), ("b0", "b1")] {
             lab.veth(nic, wire).unwrap();
             lab.run_napi(wire).unwrap();
-            let options = NicOptions { path: NicPath::Xdp, ..NicOptions::default() };
+            let options = NicOptions { path, ..NicOptions::default() };
             lab.run(|| Ok::<_, AnyError>(switch.add_nic_with(nic, &options)?)).unwrap();
         }
         switch.add_port("p", &PortAccess::default()).unwrap();
@@ -107,15 +107,21 @@ impl Drop for Bed {
 #[test]
 fn stages_of_frames_count_while_somebody_watches() {
     for (letter, module) in [('s', Module::Bridge), ('t', Module::Hub)] {
-        let Some(mut bed) = Bed::new(letter, module) else { return };
+        let Some(mut bed) = Bed::new(letter, module, NicPath::Xdp) else { return };
         bed.check();
     }
 }
 
 #[test]
 fn frames_by_rules_have_the_same_stages() {
-    let Some(mut bed) = Bed::new('u', Module::Bridge) else { return };
+    let Some(mut bed) = Bed::new('u', Module::Bridge, NicPath::Xdp) else { return };
     let storm = StormLimits { broadcast: Some(1_000_000), ..Default::default() };
     bed.switch.set_conf("a0", &PortConf { storm, ..Default::default() }).unwrap();
+    bed.check();
+}
+
+#[test]
+fn members_by_tc_have_the_same_stages() {
+    let Some(mut bed) = Bed::new('v', Module::Bridge, NicPath::Tc) else { return };
     bed.check();
 }
