@@ -97,7 +97,8 @@ impl Watch {
     /// Opens a path, which does not count yet.
     ///
     /// # Errors
-    /// * [`ErrorKind::NotFound`] when there is no such switch or router, the switch has no interface, or the process has no loop whose stages the caller may watch
+    /// * [`ErrorKind::NotFound`] when there is no such switch or router, the switch has no interface, or the process has no loop whose
+    ///   stages the caller may watch
     /// * [`ErrorKind::Denied`] for the switch or router of another user
     /// * [`ErrorKind::Unfit`] for a router without a control process that has its packets counted
     pub fn open(target: &Target) -> Result<Self> {

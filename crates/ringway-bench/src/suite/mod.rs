@@ -152,7 +152,8 @@ pub fn run(
     })
 }
 
-/// Measures the cases one after the other, for a report that is empty so far. Tells `watch` before and after each measurement, and after each case.
+/// Measures the cases one after the other, for a report that is empty so far. Tells `watch` before and after each measurement, and
+/// after each case.
 ///
 /// A system that is not there, or fails twice, is left out from then on and named in the report. A stop by
 /// [`Options::signals`] ends the suite after the current measurement, which is thrown away; the report says so.

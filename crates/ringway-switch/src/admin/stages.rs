@@ -58,7 +58,7 @@ impl Switch {
         self.sum(self.bases_of_programs())
     }
 
-    /// The same over the interfaces there are. Each frame is a batch.
+    /// The same over the interfaces there are. Each frame is a batch, and so is each super-frame of several.
     #[must_use]
     pub fn interface_stages(&self) -> StageCounts {
         self.sum(self.bases_of_interfaces())
