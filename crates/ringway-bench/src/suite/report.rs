@@ -14,7 +14,7 @@
 //!
 //! | key | what it is | where |
 //! | --- | --- | --- |
-//! | `apart_ns` | a cache line from the generator's CPU to the receiver's and back, before the start; beside `date` | two CPUs |
+//! | `apart_ns` | a cache line from the generator's CPU to the receiver's and back, before the start; beside `date` | two CPUs that other work leaves free |
 //! | `note` | what a reader must know more | |
 //! | `variant` | `"32 ports"` | cases with several variants |
 //! | `gbit` | the median in Gbit/s with FCS | cases over frame sizes |

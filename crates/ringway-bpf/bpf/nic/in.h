@@ -151,7 +151,7 @@ static __always_inline __u64 source_at(void *pkt)
 	return *(__u16 *)(pkt + 6) | (__u64) * (__u32 *)(pkt + 8) << 16;
 }
 
-/* The rest of a timed frame's way. */
+/* The rest of a timed frame's way. The caller looked at its length; the verifier does not know that here. */
 __noinline int route_timed(struct xdp_md *ctx, __u32 len, __u32 linear)
 {
 	__u32 self = cfg.port;

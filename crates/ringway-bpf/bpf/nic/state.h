@@ -46,7 +46,7 @@ struct nic_cpu {
 	__u64 edge[REASONS + 1]; /* frames that can't be given to it, by reason */
 	__u64 last_src;       /* learned in the present tick */
 	__u64 last_dst, last; /* looked up in it, and the entry found */
-	__u64 tick, now;      /* jiffies, and the unit of age when they began */
+	__u64 tick, now;      /* jiffies with marks (nic/stages.h), and the unit of age when they began */
 	__u64 zero;
 	__u64 pass;           /* not 0: the frame under way comes from the switch (nic/host_in.h) */
 	__u64 withheld;       /* clones that reached its edge and are not for it (nic/edge.h) */

@@ -153,7 +153,8 @@ Keys of --json, which stay as they are; new ones may be added:
   suite                            its name
   host, kernel, cpu, cores, load   the machine, and its load before the start
   date                             when it began, UTC
-  apart_ns                         a cache line from the generator's CPU to the receiver's and back; not with one CPU
+  apart_ns                         a cache line from the generator's CPU to the receiver's and back; not with one CPU, nor
+                                   where other work holds a CPU
   rows[]                           a system in a case: case, system, frame (bytes with FCS; 0: no frames), burst, cores, unit,
                                    median, min, max, runs, samples[] (the runs in order); where they say something: variant,
                                    gbit (the median in Gbit/s with FCS), memory (bytes), cpu (seconds of CPUs for a Gbit),
